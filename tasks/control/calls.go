@@ -37,7 +37,8 @@ type passwordReply struct {
 // Calls returns the handlers for what host modules ask of the controller:
 //
 //   - "certificate.sign": {name, csr} -> {cert}; signed as the cluster's table
-//     says for that host and name, whatever the request claims.
+//     says for that host and name, whatever the request claims. Those of external
+//     authorities are taken from the directory of requests.
 //   - "authority.files": nothing -> {files: [{path, mode, content, secret}]};
 //     only what the host needs for its roles.
 //   - "bgp.password": nothing -> {password}; for nodes only, empty when the
@@ -56,6 +57,9 @@ func Calls(ring *keyring.Keyring, c *cluster.Cluster) map[string]Call {
 			keys, err := ring.Keys()
 			if err != nil {
 				return nil, err
+			}
+			if cert, external, err := issued(c, host, req.Name, []byte(req.CSR), time.Now()); external || err != nil {
+				return signReply{Cert: string(cert)}, err
 			}
 			cert, err := keys.SignRequest(wanted, host, req.Name, []byte(req.CSR), time.Now())
 			if err != nil {

@@ -21,6 +21,7 @@ import (
 	"deployer/tasks/control/leader"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
+	"deployer/tasks/control/requests"
 	"deployer/tasks/control/rotation"
 	"deployer/tasks/control/routes"
 	"deployer/tasks/control/served"
@@ -49,6 +50,9 @@ func Actions() []engine.Kind {
 
 		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
+
+		{Name: "certificate_requests", Doc: "Writes requests for certificates of external authorities into a directory of the controller.", Internal: true, New: func() any { return requests.NewWrite() }},
+		{Name: "external_certificates", Doc: "Ends the run when a host needs a certificate that no external authority has issued.", Internal: true, New: func() any { return &requests.Require{} }},
 
 		{Name: "key_backup", Doc: "Encrypts the cluster's keys for a backup, to recipients of age.", Internal: true, New: func() any { return &keybackup.Save{} }},
 		{Name: "key_backup_read", Doc: "Decrypts the keys of a backup in memory, for a restore.", Internal: true, New: func() any { return &keybackup.Read{} }},

@@ -44,7 +44,7 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 	default:
 		return engine.NoChange(nil), nil
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -81,7 +81,7 @@ func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engi
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.Plan, err)
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func NewDefragment() *Defragment {
 
 // Check returns the members that would be defragmented.
 func (d *Defragment) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -65,7 +65,7 @@ func (d *Defragment) Check(ctx context.Context, site engine.ActionContext) (engi
 
 // Apply defragments. The output has the freed bytes.
 func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -68,7 +68,7 @@ func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine
 	if err != nil {
 		return nil, err
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return nil, err
 	}

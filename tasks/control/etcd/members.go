@@ -21,7 +21,7 @@ func (*Members) ReadOnly() bool { return true }
 
 // Check reads the states.
 func (*Members) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

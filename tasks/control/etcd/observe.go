@@ -10,7 +10,7 @@ import (
 // Observe returns the running cluster as the etcd hosts of the resolved cluster report
 // it. It fails when no member serves.
 func Observe(ctx context.Context, site engine.ActionContext) (*cluster.EtcdLive, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return nil, err
 	}

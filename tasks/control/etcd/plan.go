@@ -37,7 +37,7 @@ func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

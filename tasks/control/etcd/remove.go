@@ -28,7 +28,7 @@ func NewRemoveMember() *RemoveMember { return &RemoveMember{Timeout: 2 * time.Mi
 
 // Check describes the removal. It fails when no member answers.
 func (r *RemoveMember) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -45,7 +45,7 @@ func (r *RemoveMember) Check(ctx context.Context, site engine.ActionContext) (en
 
 // Apply waits until the removal is safe, and makes it.
 func (r *RemoveMember) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(site)
+	open, hosts, err := remaining(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,12 @@ func (r *RemoveMember) name(site engine.ActionContext) string {
 }
 
 // remaining returns the etcd hosts of the cluster, without those that leave it.
-func remaining(site engine.ActionContext) (Opener, []Host, error) {
+func remaining(ctx context.Context, site engine.ActionContext) (Opener, []Host, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return nil, nil, err
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	return open, Hosts(c), err
 }
 

@@ -38,7 +38,7 @@ func (r *Replacement) Check(ctx context.Context, site engine.ActionContext) (eng
 			return engine.Change{}, fmt.Errorf("the etcd member of %s is not replaced: etcd host %s cannot be reached", self.Name, h.Name)
 		}
 	}
-	open, err := opener(site)
+	open, err := opener(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const identityTTL = time.Hour
 
 // opener connects to members with an identity of the run's keyring, or is the Opener
 // that the program has set.
-func opener(site engine.ActionContext) (Opener, error) {
+func opener(ctx context.Context, site engine.ActionContext) (Opener, error) {
 	if open, ok := engine.Service[Opener](site.Services()); ok {
 		return open, nil
 	}
@@ -27,11 +28,11 @@ func opener(site engine.ActionContext) (Opener, error) {
 	if !ok {
 		return nil, errors.New("the program that started this run provides no keyring")
 	}
-	return OpenWith(ring, site.Dial)
+	return OpenWith(ctx, site, ring)
 }
 
 // OpenWith returns an opener that authenticates with the keys of ring.
-func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
+func OpenWith(ctx context.Context, site engine.ActionContext, ring *keyring.Keyring) (Opener, error) {
 	keys, err := ring.Keys()
 	if err != nil {
 		return nil, err
@@ -40,15 +41,20 @@ func OpenWith(ring *keyring.Keyring, dial Dialer) (Opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	identity, err := keys.Identity(keyring.Etcd, "deployer", nil, identityTTL, time.Now())
-	if err != nil {
+	if err := keyring.LoadIdentity(ctx, site, ring, keyring.Etcd, time.Now()); err != nil {
 		return nil, err
 	}
-	return Open(dial, &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		RootCAs:      authority.Pool(),
-		Certificates: []tls.Certificate{*identity},
-	}), nil
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool()}
+	identity, err := ring.Identity(keyring.Etcd, "deployer", nil, identityTTL, time.Now())
+	switch {
+	case err == nil:
+		config.Certificates = []tls.Certificate{*identity}
+	case authority.External(): // no member serves before it has its certificates, as in a new cluster
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return nil, err }
+	default:
+		return nil, err
+	}
+	return Open(site.Dial, config), nil
 }
 
 // place returns the host of the task and all etcd hosts.

@@ -30,12 +30,14 @@ type Description struct {
 	Format  int       `json:"format"`
 	Cluster string    `json:"cluster"`
 	Created time.Time `json:"created"`
+	// External are the names of the authorities whose keys are outside of the cluster.
+	External []string `json:"external,omitempty"`
 }
 
 // pack returns the archive of the keys. It fails unless the archive holds all keys of a
 // cluster, as it cannot be read any more when it is encrypted.
-func pack(cluster string, files keyring.Files, now time.Time) ([]byte, error) {
-	about, err := json.Marshal(Description{format, cluster, now.UTC().Truncate(time.Second)})
+func pack(cluster string, files keyring.Files, external []string, now time.Time) ([]byte, error) {
+	about, err := json.Marshal(Description{format, cluster, now.UTC().Truncate(time.Second), external})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func unpack(archive []byte, now time.Time) (keyring.Files, Description, error) {
 	if about.Format == 0 {
 		return nil, about, errors.New("it has no " + describedIn)
 	}
-	_, missing, err := keyring.Complete(files, now)
+	_, missing, err := keyring.CompleteFor(files, now, time.Hour, keyring.ExternalIn(files, about.External))
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("it has no %s", strings.Join(missing, ", "))
 	}

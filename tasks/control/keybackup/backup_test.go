@@ -160,13 +160,32 @@ func TestNextAuthoritiesAreSaved(t *testing.T) {
 	t.Parallel()
 	files := newKeys(t).Files()
 	files[keyring.ClusterNext] = append(append([]byte{}, files[keyring.ClusterCert]...), files[keyring.ClusterKey]...)
-	archive, err := pack("prod", files, time.Now())
+	archive, err := pack("prod", files, nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, _, err := unpack(archive, time.Now())
 	if err != nil || !bytes.Equal(got[keyring.ClusterNext], files[keyring.ClusterNext]) {
 		t.Errorf("%s: %q, %v", keyring.ClusterNext, got[keyring.ClusterNext], err)
+	}
+}
+
+// TestExternalAuthorityIsSavedWithoutKey: the archive says which keys are outside of the
+// cluster; without that it is not whole.
+func TestExternalAuthorityIsSavedWithoutKey(t *testing.T) {
+	t.Parallel()
+	files := newKeys(t).Files()
+	delete(files, keyring.EtcdKey)
+	archive, err := pack("prod", files, []string{keyring.Etcd}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, about, err := unpack(archive, time.Now())
+	if err != nil || !slices.Equal(about.External, []string{keyring.Etcd}) || got[keyring.EtcdCert] == nil {
+		t.Errorf("%+v, %v", about, err)
+	}
+	if _, err := pack("prod", files, nil, time.Now()); err == nil || !strings.Contains(err.Error(), keyring.EtcdKey) {
+		t.Errorf("a key that is missing: %v", err)
 	}
 }
 
@@ -178,7 +197,7 @@ func TestSaveErrors(t *testing.T) {
 	}
 	files := newKeys(t).Files()
 	delete(files, keyring.AccountKey)
-	if _, err := pack("prod", files, time.Now()); err == nil || !strings.Contains(err.Error(), keyring.AccountKey) {
+	if _, err := pack("prod", files, nil, time.Now()); err == nil || !strings.Contains(err.Error(), keyring.AccountKey) {
 		t.Errorf("keys without one: %v", err)
 	}
 }
@@ -201,7 +220,7 @@ func TestReadErrors(t *testing.T) {
 		return string(out)
 	}
 	packed := func(cluster string) []byte {
-		out, err := pack(cluster, files, time.Now())
+		out, err := pack(cluster, files, nil, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

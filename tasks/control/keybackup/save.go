@@ -62,7 +62,7 @@ func (s *Save) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 			return engine.NoChange(engine.Output{"content": ""}), nil
 		}
 	}
-	archive, err := pack(c.Name, keys.Files(), time.Now())
+	archive, err := pack(c.Name, keys.Files(), keys.External().Names(), time.Now())
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -82,9 +82,13 @@ func (*Save) Apply(context.Context, engine.ActionContext, engine.Change) (engine
 const lastLine = "-----END AGE ENCRYPTED FILE-----\n"
 
 // firstLine names the content of a file. The digest has the key of the cluster's authority,
-// so that nobody can test guesses of a secret with it.
+// or that of service accounts when the authority is external, so that nobody can test guesses of a secret with it.
 func firstLine(cluster string, keys *keyring.Keys, recipients []string) string {
-	mac := hmac.New(sha256.New, keys.Files()[keyring.ClusterKey])
+	key := keys.Files()[keyring.ClusterKey]
+	if key == nil {
+		key = keys.Files()[keyring.AccountKey]
+	}
+	mac := hmac.New(sha256.New, key)
 	digests := keys.Digests()
 	fmt.Fprintf(mac, "%d %q %q", format, cluster, recipients)
 	for _, path := range slices.Sorted(maps.Keys(digests)) {

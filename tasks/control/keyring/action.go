@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,15 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if len(held) == 0 {
 		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
-	merged, err := Merge(l.withoutHosts(site, held))
+	lifetime, external := authorityValidity, External(nil)
+	if c, ok := engine.Service[*cluster.Cluster](site.Services()); ok {
+		lifetime, external = cmp.Or(c.Certificates.Authority, lifetime), c.ExternalAuthorities.Certificates
+	}
+	all, err := external.in(l.withoutHosts(site, held))
+	if err != nil {
+		return engine.Change{}, err
+	}
+	merged, err := Merge(all)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -49,11 +58,7 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if err != nil {
 		return engine.Change{}, err
 	}
-	lifetime := authorityValidity
-	if c, ok := engine.Service[*cluster.Cluster](site.Services()); ok && c.Certificates.Authority > 0 {
-		lifetime = c.Certificates.Authority
-	}
-	keys, made, err := CompleteFor(merged, time.Now(), lifetime)
+	keys, made, err := CompleteFor(merged, time.Now(), lifetime, external)
 	if err != nil {
 		return engine.Change{}, err
 	}

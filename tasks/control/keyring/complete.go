@@ -22,12 +22,13 @@ import (
 //
 // New authorities are valid for ten years, as with kubeadm.
 func Complete(held Files, now time.Time) (*Keys, []string, error) {
-	return CompleteFor(held, now, authorityValidity)
+	return CompleteFor(held, now, authorityValidity, nil)
 }
 
-// CompleteFor is Complete with another lifetime of new authorities.
-func CompleteFor(held Files, now time.Time, lifetime time.Duration) (*Keys, []string, error) {
-	c := completion{files: Files{}, now: now, lifetime: lifetime, young: held[ClusterCert] == nil}
+// CompleteFor is Complete with another lifetime of new authorities, and with authorities that
+// are external: neither their keys nor their certificates are created.
+func CompleteFor(held Files, now time.Time, lifetime time.Duration, external External) (*Keys, []string, error) {
+	c := completion{files: Files{}, now: now, lifetime: lifetime, external: external, young: held[ClusterCert] == nil}
 	for _, path := range keptPaths() {
 		if held[path] != nil {
 			c.files[path] = held[path]
@@ -52,7 +53,7 @@ func CompleteFor(held Files, now time.Time, lifetime time.Duration) (*Keys, []st
 			made = append(made, path)
 		}
 	}
-	return &Keys{authorities: authorities, files: c.files, made: made}, made, nil
+	return &Keys{authorities: authorities, files: c.files, external: external, made: made}, made, nil
 }
 
 type completion struct {
@@ -61,15 +62,20 @@ type completion struct {
 	young bool
 
 	lifetime time.Duration // of new authorities
+	external External
 }
 
 func (c *completion) authority(d domain) (*Authority, error) {
+	if certificate, ok := c.external[d.name]; ok {
+		c.files[d.certPath] = certificate
+		return parseExternal(d, certificate)
+	}
 	certPEM, keyPEM := c.files[d.certPath], c.files[d.keyPath]
 	switch {
 	case certPEM != nil && keyPEM != nil:
 		return c.parse(d)
 	case certPEM != nil:
-		return nil, fmt.Errorf("%s exists but no master holds its key; restore %s on one master", d.certPath, d.keyPath)
+		return nil, fmt.Errorf("%s exists but no master holds its key; restore %s on one master, or name the certificate in cluster.certificates.external_authorities of the inventory", d.certPath, d.keyPath)
 	case keyPEM != nil:
 		return c.recertify(d, keyPEM)
 	case !c.young && d.name != FrontProxy:

@@ -26,7 +26,7 @@ func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error
 	}
 	var reasons []string
 	for _, master := range c.Masters {
-		keys, err := readKeys(ctx, site, master)
+		keys, err := readKeys(ctx, site, master, c.ExternalAuthorities.Certificates)
 		if err == nil {
 			return ring.Fill(keys)
 		}
@@ -39,7 +39,7 @@ func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error
 }
 
 // readKeys returns the keys of one master. It fails when a key is missing.
-func readKeys(ctx context.Context, site engine.ActionContext, master string) (*Keys, error) {
+func readKeys(ctx context.Context, site engine.ActionContext, master string, external External) (*Keys, error) {
 	res, err := site.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:
@@ -47,7 +47,11 @@ func readKeys(ctx context.Context, site engine.ActionContext, master string) (*K
 	case res.Failure != nil:
 		return nil, res.Failure
 	}
-	keys, made, err := Complete(filesOf(res.Output), time.Now())
+	held, err := external.in(map[string]Files{master: filesOf(res.Output)})
+	if err != nil {
+		return nil, err
+	}
+	keys, made, err := CompleteFor(held[master], time.Now(), authorityValidity, external)
 	if err == nil && len(made) > 0 {
 		err = fmt.Errorf("the master has no %s; is the cluster installed?", strings.Join(made, ", "))
 	}

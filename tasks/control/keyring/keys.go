@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 type Keys struct {
 	authorities map[string]*Authority
 	files       Files
+	external    External
 	made        []string // paths of the files that no master had
 }
 
@@ -28,10 +30,13 @@ func (k *Keys) Authority(name string) (*Authority, error) {
 func (k *Keys) Files() Files { return k.files.Clone() }
 
 // written returns the files that every master must have: those that it keeps, and the
-// certificate of the cluster authority alone.
+// certificate of the cluster authority alone, unless that is external and signs nothing
+// there.
 func (k *Keys) written() Files {
 	files := k.files.Clone()
-	files[ClusterSigning] = encodeCert(k.authorities[Cluster].Cert.Raw)
+	if authority := k.authorities[Cluster]; !authority.External() {
+		files[ClusterSigning] = encodeCert(authority.Cert.Raw)
+	}
 	return files
 }
 
@@ -39,8 +44,9 @@ func (k *Keys) written() Files {
 // an empty Keyring as a service, the action `ca_load` fills it, and signing and the
 // clients of etcd and Kubernetes use it. A Keyring is safe for concurrent use.
 type Keyring struct {
-	mu   sync.RWMutex
-	keys *Keys
+	mu         sync.RWMutex
+	keys       *Keys
+	identities map[string]*tls.Certificate // of the controller, by external authority
 }
 
 // ErrEmpty reports that the keys are not loaded.

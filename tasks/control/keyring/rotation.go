@@ -85,6 +85,9 @@ func (k *Keys) step(name string, from Stage, now time.Time, change func(domain, 
 	if err != nil {
 		return nil, err
 	}
+	if a.External() {
+		return nil, fmt.Errorf("rotating the %s authority: %w; its owner replaces it", name, ErrExternal)
+	}
 	if stage := a.Stage(); stage != from {
 		return nil, fmt.Errorf("the rotation of the %s authority is at the stage %q, this step begins at %q", name, stage, from)
 	}
@@ -93,7 +96,7 @@ func (k *Keys) step(name string, from Stage, now time.Time, change func(domain, 
 	if err := change(d, a, files); err != nil {
 		return nil, err
 	}
-	changed, _, err := Complete(files, now)
+	changed, _, err := CompleteFor(files, now, authorityValidity, k.external)
 	if err != nil {
 		return nil, fmt.Errorf("rotating the %s authority: %w", name, err)
 	}

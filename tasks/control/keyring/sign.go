@@ -52,6 +52,9 @@ func (k *Keys) Sign(spec Certificate, pub crypto.PublicKey, now time.Time) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, err)
 	}
+	if authority.External() {
+		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, ErrExternal)
+	}
 	template, err := leaf(spec, authority.Cert.NotAfter, now)
 	if err != nil {
 		return nil, fmt.Errorf("signing certificate %q: %w", spec.Name, err)

@@ -49,8 +49,9 @@ func NewAccess(ring *keyring.Keyring) *Access {
 }
 
 // AccessOf returns the Access of the run, updated with the dialer, the masters and
-// the API port of site. It fails when the run has no Access or no resolved cluster.
-func AccessOf(site engine.ActionContext) (*Access, error) {
+// the API port of site, and with the client certificate of the controller when the cluster's
+// authority is external. It fails when the run has no Access or no resolved cluster.
+func AccessOf(ctx context.Context, site engine.ActionContext) (*Access, error) {
 	a, ok := engine.Service[*Access](site.Services())
 	if !ok {
 		return nil, errors.New("the program that started this run provides no access to the Kubernetes API")
@@ -60,7 +61,7 @@ func AccessOf(site engine.ActionContext) (*Access, error) {
 		return nil, err
 	}
 	a.Use(site.Dial, c.Masters, c.API.Port)
-	return a, nil
+	return a, keyring.LoadIdentity(ctx, site, a.ring, keyring.Cluster, time.Now())
 }
 
 // Use sets the dialer, the masters and the port of their API servers. Masters that

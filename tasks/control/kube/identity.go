@@ -27,10 +27,9 @@ func (a *Access) certificate(now time.Time) (*tls.Certificate, error) {
 	if a.identity != nil && now.Add(identityRenew).Before(a.identity.Leaf.NotAfter) {
 		return a.identity, nil
 	}
-	keys, err := a.ring.Keys()
-	if err != nil {
-		return nil, err
+	identity, err := a.ring.Identity(keyring.Cluster, identityName, []string{identityGroup}, identityTTL, now)
+	if err == nil {
+		a.identity = identity
 	}
-	a.identity, err = keys.Identity(keyring.Cluster, identityName, []string{identityGroup}, identityTTL, now)
-	return a.identity, err
+	return identity, err
 }

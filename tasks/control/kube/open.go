@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
@@ -15,12 +16,12 @@ func Open(ctx context.Context, site engine.ActionContext) (*Client, error) {
 	if _, err := open(ctx, site); err != nil {
 		return nil, err
 	}
-	return anyClient(site)
+	return anyClient(ctx, site)
 }
 
 // open returns the Access of the run and loads its keys when they are missing.
 func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
-	access, err := AccessOf(site)
+	access, err := AccessOf(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +30,13 @@ func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
 	if err := keyring.Ensure(ctx, site, access.ring); err != nil {
 		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
 	}
-	return access, nil
+	return access, keyring.LoadIdentity(ctx, site, access.ring, keyring.Cluster, time.Now())
 }
 
 // anyClient returns the client of [Access.Any] and reads no keys: without keys it fails
 // with keyring.ErrEmpty.
-func anyClient(site engine.ActionContext) (*Client, error) {
-	access, err := AccessOf(site)
+func anyClient(ctx context.Context, site engine.ActionContext) (*Client, error) {
+	access, err := AccessOf(ctx, site)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes m
 // nodesInAPI returns the Node objects by name, none when no API responds. An error
 // response of the API is an error, as a guess might allocate a range twice.
 func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]NodeState, error) {
-	client, err := anyClient(site)
+	client, err := anyClient(ctx, site)
 	if errors.Is(err, keyring.ErrEmpty) {
 		return nil, nil
 	}

@@ -25,7 +25,7 @@ func observe(ctx context.Context, site engine.ActionContext) (state, error) {
 	if _, err := kube.Open(ctx, site); err != nil { // it loads the keys
 		return state{}, err
 	}
-	access, err := kube.AccessOf(site)
+	access, err := kube.AccessOf(ctx, site)
 	if err != nil {
 		return state{}, err
 	}

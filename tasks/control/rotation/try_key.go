@@ -38,7 +38,7 @@ func tryKey(ctx context.Context, site engine.ActionContext, file *encryption.Fil
 	if !slices.ContainsFunc(file.Resources(), func(r string) bool { return r == "secrets" || r == "*." || r == "*.*" }) {
 		return scan(ctx, site, file, nil)
 	}
-	access, err := kube.AccessOf(site)
+	access, err := kube.AccessOf(ctx, site)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (s *Survey) cluster(ctx context.Context, site engine.ActionContext, c *clus
 	if err := keyring.Ensure(ctx, site, ring); err != nil {
 		return err
 	}
-	open, err := etcd.OpenWith(ring, site.Dial)
+	open, err := etcd.OpenWith(ctx, site, ring)
 	if err != nil {
 		return err
 	}

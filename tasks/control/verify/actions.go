@@ -23,7 +23,7 @@ type ClusterTask struct{}
 
 // Check returns the rows of [Cluster].
 func (ClusterTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, client, err := tools(site)
+	c, client, err := tools(ctx, site)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -48,7 +48,7 @@ func (EtcdTask) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	if !ok {
 		return engine.Change{}, fmt.Errorf("the program that started this run provides no keyring")
 	}
-	open, err := etcd.OpenWith(ring, site.Dial)
+	open, err := etcd.OpenWith(ctx, site, ring)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -73,7 +73,7 @@ type PodsTask struct {
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a
 // dry run it does nothing.
 func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, client, err := tools(site)
+	c, client, err := tools(ctx, site)
 	if err != nil || site.CheckOnly() {
 		return engine.Change{}, err
 	}
@@ -118,12 +118,12 @@ func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Clust
 }
 
 // tools returns the resolved cluster and a client that retries for 5 s only.
-func tools(site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
+func tools(ctx context.Context, site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
 	c, err := actionctx.Cluster(site)
 	if err != nil {
 		return nil, nil, err
 	}
-	access, err := kube.AccessOf(site)
+	access, err := kube.AccessOf(ctx, site)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,135 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"deployer/cluster/external"
+)
+
+// indexFile lists the requests that are out, below the directory.
+const indexFile = "requests.json"
+
+// Index is the content of the file that lists the requests of a directory.
+type Index struct {
+	Requests []external.Request `json:"requests"` // sorted by path
+}
+
+// ReadIndex reads the list of the requests that are out; empty when there is no file.
+func ReadIndex(dir string) (Index, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Index{}, nil
+	}
+	if err != nil {
+		return Index{}, err
+	}
+	defer root.Close()
+	data, err := root.ReadFile(indexFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Index{}, nil
+	}
+	if err != nil {
+		return Index{}, err
+	}
+	var index Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return Index{}, fmt.Errorf("reading %s in %s: %w; remove it, and the same command writes it again", indexFile, dir, err)
+	}
+	return index, nil
+}
+
+// encode returns the file of the index.
+func (i Index) encode() ([]byte, error) {
+	i.Requests = slices.Clone(i.Requests)
+	slices.SortFunc(i.Requests, func(a, b external.Request) int { return strings.Compare(a.Request, b.Request) })
+	data, err := json.MarshalIndent(i, "", "  ")
+	return append(data, '\n'), err
+}
+
+// directory is what has to change in a directory of requests.
+type directory struct {
+	write  map[string][]byte // contents by path
+	remove []string
+}
+
+// differences leaves in d what differs from the files of the directory.
+func (d *directory) differences(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.remove = nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, content := range d.write {
+		if have, err := root.ReadFile(name); err == nil && bytes.Equal(have, content) {
+			delete(d.write, name)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	d.remove = slices.DeleteFunc(d.remove, func(name string) bool {
+		_, err := root.Lstat(name)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	return nil
+}
+
+// apply writes and removes the files. Each one appears whole; the index comes last.
+func (d *directory) apply(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range d.names() {
+		if err := writeWhole(root, name, d.write[name]); err != nil {
+			return fmt.Errorf("writing %s in %s: %w", name, dir, err)
+		}
+	}
+	for _, name := range d.remove {
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s in %s: %w", name, dir, err)
+		}
+	}
+	return nil
+}
+
+// names lists the files to write, the index last.
+func (d *directory) names() []string {
+	var names []string
+	for name := range d.write {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if a == indexFile || b == indexFile {
+			return strings.Compare(strings.TrimPrefix(b, indexFile), strings.TrimPrefix(a, indexFile))
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+func writeWhole(root *os.Root, name string, content []byte) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temporary := name + ".new"
+	if err := root.WriteFile(temporary, content, 0o644); err != nil {
+		return err
+	}
+	return root.Rename(temporary, name)
+}

@@ -1,0 +1,137 @@
+package requests
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/report"
+)
+
+// Require is the action `external_certificates`: it ends a run before its first change when
+// a host needs a certificate of an external authority that is not in the directory of
+// requests, or not as requested.
+type Require struct {
+	Found string `yaml:"found" doc:"Name under which the hosts registered cert_check." required:"true"`
+}
+
+// Missing is the error of a run that lacks certificates.
+type Missing struct{ Rows []report.Row }
+
+func (m *Missing) Error() string { return m.summary() + "\n" + report.Table(m.Rows) }
+
+// Unwrap returns the error in the form of failures of a run.
+func (m *Missing) Unwrap() error {
+	return &engine.Failure{Message: m.summary(), Detail: report.Table(m.Rows)}
+}
+
+func (m *Missing) summary() string {
+	return fmt.Sprintf("certificates of external authorities are missing or wrong on hosts: %d; nothing was changed. "+
+		"Write the requests with deployer certs requests, have them signed, and repeat the command", report.Hosts(m.Rows))
+}
+
+// ReadOnly is true.
+func (*Require) ReadOnly() bool { return true }
+
+// Check compares what the hosts have with what the authorities have issued.
+func (r *Require) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	var rows []report.Row
+	for _, host := range site.Targets() {
+		out := actionctx.Registered(site, host, r.Found)
+		if out == nil {
+			continue
+		}
+		list, err := installed(out)
+		if err != nil {
+			return engine.Change{}, fmt.Errorf("the certificates of %s: %w", host, err)
+		}
+		for _, cert := range c.ExternalCertificates(host) {
+			state, ok := list[cert.CertPath]
+			if !ok {
+				continue
+			}
+			issued, found := c.IssuedFor(host, cert)
+			if problem := state.problem(issued, found); problem != "" {
+				rows = append(rows, report.Bad("certificate "+cert.Name, host, "%s", problem))
+			}
+		}
+	}
+	report.Sort(rows)
+	if len(rows) > 0 {
+		return engine.NoChange(report.Output(rows)), &Missing{rows}
+	}
+	return engine.NoChange(report.Output(rows)), nil
+}
+
+// Apply is never called.
+func (*Require) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// hostState is a certificate in the output of the module cert_check.
+type hostState struct {
+	Path      string    `json:"path"`
+	State     string    `json:"state"`
+	Detail    string    `json:"detail"`
+	Expires   time.Time `json:"expires"`
+	PublicKey string    `json:"public_key"` // SHA-256; empty when the host has no key
+}
+
+func installed(out engine.Output) (map[string]hostState, error) {
+	text, err := json.Marshal(out["certificates"])
+	if err != nil {
+		return nil, err
+	}
+	var list []hostState
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, err
+	}
+	byPath := map[string]hostState{}
+	for _, s := range list {
+		byPath[s.Path] = s
+	}
+	return byPath, nil
+}
+
+// problem returns the reason why a run cannot give a host its certificate; empty when the
+// certificate is there, or the host needs none. A certificate that expires soon is no reason
+// to end a run, unless another one is there that cannot take its place.
+func (s hostState) problem(issued cluster.IssuedCertificate, found bool) string {
+	needed := true
+	switch s.State {
+	case cluster.CertificateOK, "access":
+		return ""
+	case cluster.CertificateExpiring:
+		needed = false
+		if !found || issued.Cert != nil && !issued.Cert.NotAfter.After(s.Expires) {
+			return ""
+		}
+	case "outdated": // the one that is issued is newer, and good
+		needed = false
+	}
+	switch {
+	case !found && s.PublicKey == "":
+		return s.Detail + ", and the host has no key yet"
+	case !found:
+		return s.Detail + ", and none is issued"
+	case issued.Fault != nil && needed:
+		return fmt.Sprintf("%s, and %s cannot be installed: %v", s.Detail, issued.File, issued.Fault)
+	case issued.Fault != nil:
+		return fmt.Sprintf("%s cannot be installed: %v", issued.File, issued.Fault)
+	}
+	sum := sha256.Sum256(issued.Cert.RawSubjectPublicKeyInfo)
+	if hex.EncodeToString(sum[:]) != s.PublicKey {
+		return fmt.Sprintf("%s is for another key than that of the host", issued.File)
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package requests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"deployer/cluster"
+	"deployer/cluster/external"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+)
+
+// Write is the action `certificate_requests`: it writes the requests of hosts into the
+// directory that the inventory names, and takes those away that are no longer out. A request
+// that is out already, for the same key and names, stays as it is.
+type Write struct {
+	Found       string        `yaml:"found" doc:"Name under which the hosts registered certificate with requests." required:"true"`
+	RenewBefore time.Duration `yaml:"renew_before" doc:"A certificate that is issued already answers a request when it is valid for longer than this; default 720h."`
+}
+
+// NewWrite returns the action with its defaults.
+func NewWrite() *Write { return &Write{RenewBefore: 720 * time.Hour} }
+
+// requested is a request in the output of the module certificate.
+type requested struct {
+	Name   string `json:"name"`
+	CSR    string `json:"csr"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// Check compares the directory with the requests. It fails for a request that names
+// anything other than the cluster's table.
+func (w *Write) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+	d, err := w.plan(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	c, _ := actionctx.Cluster(site)
+	change := engine.Change{Needed: len(d.write)+len(d.remove) > 0}
+	for _, name := range d.names() {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: filepath.Join(c.ExternalAuthorities.Requests, name), Action: "write"})
+	}
+	for _, name := range d.remove {
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: filepath.Join(c.ExternalAuthorities.Requests, name), Action: "remove"})
+	}
+	return change, nil
+}
+
+// Apply writes the files.
+func (w *Write) Apply(_ context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	d, err := w.plan(site)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := actionctx.Cluster(site)
+	return nil, d.apply(c.ExternalAuthorities.Requests)
+}
+
+// plan returns the differences of the directory from the requests of the hosts. Requests of
+// hosts that are not in the run stay.
+func (w *Write) plan(site engine.ActionContext) (*directory, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return nil, err
+	}
+	before, err := ReadIndex(c.ExternalAuthorities.Requests)
+	if err != nil {
+		return nil, err
+	}
+	d := &directory{write: map[string][]byte{}}
+	var index Index
+	var heard []string
+	var errs []error
+	for _, host := range site.Targets() {
+		out := actionctx.Registered(site, host, w.Found)
+		if out["requests"] == nil { // also in a dry run, which makes no keys
+			continue
+		}
+		list, err := decode(out)
+		if err != nil {
+			return nil, fmt.Errorf("the requests of %s: %w", host, err)
+		}
+		heard = append(heard, host)
+		for _, r := range list {
+			described, err := w.add(c, d, host, r)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("the request of %s for certificate %q is refused: %w", host, r.Name, err))
+			} else if described.Name != "" {
+				index.Requests = append(index.Requests, described)
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, former := range before.Requests {
+		switch {
+		case !slices.Contains(heard, former.Host) && slices.Contains(c.Order, former.Host):
+			index.Requests = append(index.Requests, former)
+		case !slices.ContainsFunc(index.Requests, func(r external.Request) bool { return r.Request == former.Request }):
+			d.remove = append(d.remove, former.Request, extensions(former))
+		}
+	}
+	if d.write[indexFile], err = index.encode(); err != nil {
+		return nil, err
+	}
+	return d, d.differences(c.ExternalAuthorities.Requests)
+}
+
+// add adds the files of a request, unless a certificate that is issued already answers it.
+func (w *Write) add(c *cluster.Cluster, d *directory, host string, r requested) (external.Request, error) {
+	list := c.ExternalCertificates(host)
+	i := slices.IndexFunc(list, func(cert cluster.Certificate) bool { return cert.Name == r.Name })
+	if i < 0 {
+		return external.Request{}, errors.New("the host is not to have it from an external authority")
+	}
+	want := list[i]
+	key, err := external.CheckRequest(want, []byte(r.CSR))
+	if err != nil {
+		return external.Request{}, err
+	}
+	if cert, ok := c.IssuedFor(host, want); ok && cert.Fault == nil && external.SamePublic(cert.Cert.PublicKey, key) && time.Now().Add(w.RenewBefore).Before(cert.Cert.NotAfter) {
+		return external.Request{}, nil
+	}
+	described := external.Describe(host, want, r.Detail, c.Certificates.Leaf)
+	d.write[described.Request], d.write[extensions(described)] = []byte(r.CSR), []byte(described.OpenSSL())
+	// Signatures differ each time; a request for the same key and names is the same.
+	if out, err := os.ReadFile(filepath.Join(c.ExternalAuthorities.Requests, described.Request)); err == nil {
+		if same, err := external.CheckRequest(want, out); err == nil && external.SamePublic(same, key) {
+			delete(d.write, described.Request)
+		}
+	}
+	return described, nil
+}
+
+// extensions returns the path of the file with the extensions of a request.
+func extensions(r external.Request) string {
+	return r.Request[:len(r.Request)-len(".csr")] + ".ext"
+}
+
+func decode(out engine.Output) ([]requested, error) {
+	text, err := json.Marshal(out["requests"])
+	if err != nil {
+		return nil, err
+	}
+	var list []requested
+	return list, json.Unmarshal(text, &list)
+}
