@@ -26,6 +26,12 @@ func (c Runner) CertsRenew(o Options) (*Run, error) {
 	return c.changingWithoutArtifacts(o)
 }
 
+// CertsRequests returns a run that writes requests for certificates of external authorities.
+func (c Runner) CertsRequests(o Options) (*Run, error) {
+	o.Verb = "certs-requests"
+	return c.changingWithoutArtifacts(o)
+}
+
 // changingWithoutArtifacts returns a run of a built-in playbook that changes hosts and
 // downloads nothing.
 func (c Runner) changingWithoutArtifacts(o Options) (*Run, error) {

@@ -7,5 +7,5 @@ func newCertsCommand(e env) *cobra.Command {
 		Use:     "certs",
 		GroupID: "cluster",
 		Short:   "Show and renew certificates, rotate authorities and keys",
-	}, newCertsList(e), newCertsRenew(e), newCertsRotateCA(e), newCertsRotateEncryptionKey(e))
+	}, newCertsList(e), newCertsRenew(e), newCertsRequests(e), newCertsRotateCA(e), newCertsRotateEncryptionKey(e))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/cluster"
 	"deployer/runs"
 	"deployer/tasks/control/keyring"
 )
@@ -33,7 +34,10 @@ host on which that fails gets its former ones back.
 
 It also works when everything has expired, and the API and etcd are down: it needs SSH
 and the authorities of one master. While no member of etcd serves, all hosts are renewed
-together.`,
+together.
+
+Certificates of external authorities are taken from the directory of requests when they
+are newer than those of the hosts; see deployer certs requests.`,
 		Example: `  deployer certs renew
   deployer certs renew --within 2160h --check
   deployer certs renew --all --yes`,
@@ -79,6 +83,8 @@ func (o renewOptions) variables(r *runs.Run, hosts []string, now time.Time) (map
 	c := r.Project.Cluster
 	before := c.Certificates.RenewBefore
 	switch {
+	case (o.all || o.within > 0) && len(c.ExternalAuthorities.Names) == len(cluster.Authorities()):
+		return nil, errors.New("--all and --within are for authorities of deployer, and those of this cluster are external: write requests with deployer certs requests --within; certs renew installs what was issued")
 	case o.within < 0:
 		return nil, fmt.Errorf("--within is %s", o.within)
 	case o.within > 0 && o.all:

@@ -51,6 +51,9 @@ the new authority from deployer install when it is back.`,
 			if err != nil {
 				return err
 			}
+			if err := which.refuseExternal(r.Project.Cluster); err != nil {
+				return usageError(err)
+			}
 			if !o.Check {
 				if err := requireYes(e, yes, fmt.Sprintf("Replace certificate authorities of the cluster %s, restarting its components one by one?", r.Project.Cluster.Name)); err != nil {
 					return err
@@ -92,4 +95,25 @@ func (o authoritiesOption) variables() (map[string]any, error) {
 		out["ca_min_age"] = "0s"
 	}
 	return out, nil
+}
+
+// refuseExternal fails when an authority is external.
+func (o authoritiesOption) refuseExternal(c *cluster.Cluster) error {
+	var own []string
+	refused := ""
+	for _, name := range cluster.Authorities() {
+		switch chosen := len(o.names) == 0 || slices.Contains(o.names, name); {
+		case !c.External(name):
+			own = append(own, "--authority "+name)
+		case chosen && refused == "":
+			refused = name
+		}
+	}
+	switch {
+	case refused == "":
+		return nil
+	case len(own) > 0:
+		return fmt.Errorf("the %s authority is external: its owner replaces it; deployer rotates the others with %s", refused, strings.Join(own, " "))
+	}
+	return fmt.Errorf("the %s authority is external: its owner replaces it, and deployer has no key of it", refused)
 }
