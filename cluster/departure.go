@@ -9,7 +9,7 @@ import (
 // lists of hosts are in inventory order, and names that the inventory does not have come
 // last. Roles see it as the variable `leaving`.
 type Departure struct {
-	Hosts   []string        `json:"hosts"`   // hosts that the run cleans
+	Hosts   []string        `json:"hosts"`   // hosts that the run cleans, or makes minions
 	Dead    []string        `json:"dead"`    // names that the cluster forgets, while nothing is done on their hosts
 	Nodes   []string        `json:"nodes"`   // names whose Node objects are deleted
 	Members []string        `json:"members"` // names of etcd members that are removed
@@ -18,13 +18,17 @@ type Departure struct {
 	Former  map[string]Node `json:"former"`  // by name: the hosts of the inventory as they are before they leave
 	// PeerURLs maps etcd members to their peer URLs, as far as the inventory has them.
 	PeerURLs map[string]string `json:"peer_urls"`
+	// KeepNodes is true when Hosts are masters that stay in the cluster as minions.
+	KeepNodes bool `json:"keep_nodes"`
+	// Obsolete lists, by host that stays, the files that only a master has.
+	Obsolete map[string][]string `json:"obsolete"`
 }
 
 // NewDeparture returns the departure of hosts from a cluster that is resolved with them.
 // The run cleans hosts and does not contact dead. A dead name that the cluster does not
 // have may be the name of a Node object or of an etcd member.
 func NewDeparture(before *Cluster, hosts, dead []string) *Departure {
-	d := &Departure{Hosts: orEmpty(hosts), Dead: orEmpty(dead), Nodes: []string{}, Members: []string{}, Masters: []string{}, Proxies: []string{}, Former: map[string]Node{}, PeerURLs: map[string]string{}}
+	d := &Departure{Hosts: orEmpty(hosts), Dead: orEmpty(dead), Nodes: []string{}, Members: []string{}, Masters: []string{}, Proxies: []string{}, Former: map[string]Node{}, PeerURLs: map[string]string{}, Obsolete: map[string][]string{}}
 	for _, name := range d.all() {
 		n, known := before.Nodes[name]
 		if known {

@@ -145,7 +145,7 @@ func (p *Project) resolveCritical() error {
 	return nil
 }
 
-// resolveCluster resolves the cluster: without the hosts that leave it, if there are any.
+// resolveCluster resolves the cluster as it is after hosts have left it, if any do.
 func (p *Project) resolveCluster() (err error) {
 	offered := p.Artifacts.Source.Versions()
 	if p.Cluster, err = roles.Resolve(p.Inventory, p.Kubernetes, offered); err != nil {
@@ -156,8 +156,8 @@ func (p *Project) resolveCluster() (err error) {
 		return nil
 	}
 	before := p.Cluster
-	if p.Cluster, err = roles.ResolveWithout(p.Inventory, p.Kubernetes, offered, gone); err != nil {
-		return AsUserError(fmt.Errorf("the cluster without %s: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
+	if p.Cluster, err = roles.ResolveChanged(p.Inventory, p.Kubernetes, offered, p.Groups.change); err != nil {
+		return AsUserError(fmt.Errorf("the cluster after %s have left: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
 	}
 	return p.depart(before)
 }

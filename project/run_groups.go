@@ -23,6 +23,9 @@ type RunGroups struct {
 	// Leaving are hosts of the inventory that leave the cluster. The cluster is resolved
 	// as if they had no role, and the run still connects to them.
 	Leaving []string
+	// KeepNodes makes hosts in Leaving minions: they are masters until then, and the cluster
+	// is resolved with them as minions.
+	KeepNodes bool
 	// Dead are names that leave the cluster while nothing is done on their hosts: they are
 	// resolved as if they had no role, and are no hosts of the run. The inventory need not
 	// have them.
@@ -61,14 +64,29 @@ func (g RunGroups) check(inv *inventory.Inventory) error {
 	return nil
 }
 
-// gone returns the names that are resolved without roles.
+// gone returns the names whose roles change.
 func (g RunGroups) gone() []string { return append(slices.Clone(g.Leaving), g.Dead...) }
+
+// change returns the hosts with the roles that they have when the hosts have left.
+func (g RunGroups) change(hosts []cluster.Host) []cluster.Host {
+	if g.KeepNodes {
+		return cluster.WithoutControlPlane(hosts, g.Leaving)
+	}
+	return cluster.WithoutRoles(hosts, g.gone())
+}
 
 // depart sets Departure from the cluster before, and checks that the cluster works
 // without the hosts that leave it.
 func (p *Project) depart(before *cluster.Cluster) error {
-	p.Departure = cluster.NewDeparture(before, p.Groups.Leaving, p.Groups.Dead)
-	if problems := p.Departure.Check(before, p.Cluster); len(problems) > 0 {
+	var problems cluster.Problems
+	if p.Groups.KeepNodes {
+		p.Departure = cluster.NewDemotion(before, p.Cluster, p.Groups.Leaving)
+		problems = p.Departure.CheckDemotion(before, p.Cluster)
+	} else {
+		p.Departure = cluster.NewDeparture(before, p.Groups.Leaving, p.Groups.Dead)
+		problems = p.Departure.Check(before, p.Cluster)
+	}
+	if len(problems) > 0 {
 		return AsUserError(fmt.Errorf("%s cannot leave the cluster: %w", strings.Join(p.Groups.gone(), ", "), problems))
 	}
 	return nil

@@ -25,18 +25,18 @@ func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.
 func Resolve(inv *inventory.Inventory, kubernetes string, offered map[string]string) (*cluster.Cluster, error) {
-	return ResolveWithout(inv, kubernetes, offered, nil)
+	return ResolveChanged(inv, kubernetes, offered, nil)
 }
 
-// ResolveWithout resolves the cluster as [Resolve] does, with the roles of some hosts
-// removed. An even number of etcd members is then allowed: the cluster has it until the
-// inventory names another one.
-func ResolveWithout(inv *inventory.Inventory, kubernetes string, offered map[string]string, leaving []string) (*cluster.Cluster, error) {
+// ResolveChanged resolves the cluster as [Resolve] does, with the roles that change gives
+// the hosts; nil changes none. With change an even number of etcd members is allowed: the
+// cluster has it until the inventory names another one.
+func ResolveChanged(inv *inventory.Inventory, kubernetes string, offered map[string]string, change func([]cluster.Host) []cluster.Host) (*cluster.Cluster, error) {
 	spec, err := Spec(inv)
 	if err != nil {
 		return nil, err
 	}
-	spec.Etcd.AllowEven = spec.Etcd.AllowEven || len(leaving) > 0
+	spec.Etcd.AllowEven = spec.Etcd.AllowEven || change != nil
 	spec.Kubernetes = cmp.Or(kubernetes, spec.Kubernetes)
 	fillVersions(&spec.Versions, offered)
 	hosts := make([]cluster.Host, 0, len(inv.Hosts))
@@ -50,7 +50,10 @@ func ResolveWithout(inv *inventory.Inventory, kubernetes string, offered map[str
 			Taints:    h.Taints,
 		})
 	}
-	c, err := cluster.Resolve(spec, cluster.WithoutRoles(hosts, leaving))
+	if change != nil {
+		hosts = change(hosts)
+	}
+	c, err := cluster.Resolve(spec, hosts)
 	var problems cluster.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, fmt.Errorf("%s: %w", inv.File, err)

@@ -119,7 +119,7 @@ func (c Runner) Inspect(o Options) (*Run, error) { return c.builtin(o) }
 
 // builtin returns a run of the built-in playbook that has the name of the verb.
 func (c Runner) builtin(o Options) (*Run, error) {
-	c.Groups = project.RunGroups{Joining: o.Joining, Leaving: o.Leaving, Dead: o.Dead}
+	c.Groups = project.RunGroups{Joining: o.Joining, Leaving: o.Leaving, KeepNodes: o.KeepNodes, Dead: o.Dead}
 	p, err := project.LoadCluster(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ type ScaleDownOptions struct {
 	// Hosts are patterns of hosts. With Dead they may also be names of Node objects or
 	// etcd members that the inventory does not have.
 	Hosts []string
-	// Dead makes the cluster forget the hosts, and does nothing on them.
+	// Dead makes the cluster forget the hosts, and does nothing on them. It excludes
+	// KeepNodes.
 	Dead bool
 }
 
@@ -35,6 +36,9 @@ func (c Runner) ScaleDown(o ScaleDownOptions) (*Run, error) {
 	}
 	given := o.Options
 	given.Verb = verbScaleDown
+	if o.Dead && o.KeepNodes {
+		return nil, project.AsUserError(errors.New("a dead host cannot stay in the cluster as a minion: leave out --keep-node or --dead"))
+	}
 	if o.Dead {
 		given.Dead, err = deadNames(inv, o.Hosts)
 	} else {
@@ -105,6 +109,9 @@ func (c Runner) inventory(file string) (*inventory.Inventory, error) {
 func membershipUndo(call journal.Invocation) string {
 	switch call.Verb {
 	case verbScaleDown:
+		if call.KeepNodes {
+			return "the hosts are masters again with: deployer scale-up " + strings.Join(call.Leaving, " ")
+		}
 		return fmt.Sprintf("the hosts come back with: deployer scale-up %s", strings.Join(append(slices.Clone(call.Leaving), call.Dead...), " "))
 	case verbScaleUp:
 		return fmt.Sprintf("the hosts leave with: deployer scale-down %s", strings.Join(call.Joining, " "))

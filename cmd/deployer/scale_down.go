@@ -15,7 +15,7 @@ import (
 // scaleDownOptions are the flags of scale-down.
 type scaleDownOptions struct {
 	runOptions
-	dead, yes, allowMasters                        bool
+	dead, keepNode, yes, allowMasters              bool
 	wipe, deleteEmptyDirData, force, disableBudget bool
 	drainTimeout                                   time.Duration
 }
@@ -40,6 +40,9 @@ Data of etcd, container images and disks stay on the hosts unless --wipe is set.
 inventory is yours: afterwards take the hosts out of it, or the next install brings them
 back.
 
+With --keep-node masters become minions: API server and etcd member leave, the node and
+its pods stay. The inventory names them among the masters until the command has ended.
+
 With --dead the cluster forgets hosts that do not come back, and nothing is done on
 them; HOST may then also be the name of a Node or of an etcd member that the inventory
 does not have.
@@ -47,6 +50,7 @@ does not have.
 Run the same command again after an interrupt or a kill: it continues.`,
 		Example: `  deployer scale-down n17
   deployer scale-down m1 --wipe
+  deployer scale-down m5 --keep-node
   deployer scale-down --dead m3 --yes --allow-masters`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completePattern,
@@ -55,7 +59,7 @@ Run the same command again after an interrupt or a kill: it continues.`,
 			if err != nil {
 				return err
 			}
-			given.Extra = o.playbookVars()
+			given.Extra, given.KeepNodes = o.playbookVars(), o.keepNode
 			r, err := newRunner(e).ScaleDown(runs.ScaleDownOptions{Options: given, Hosts: args, Dead: o.dead})
 			if err != nil {
 				return err
@@ -75,6 +79,7 @@ Run the same command again after an interrupt or a kill: it continues.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	f.BoolVar(&o.dead, "dead", false, "the hosts do not come back: do nothing on them, and let the cluster forget them")
+	f.BoolVar(&o.keepNode, "keep-node", false, "masters become minions: their API servers and etcd members leave, their nodes and pods stay")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation; masters need --allow-masters too")
 	f.BoolVar(&o.allowMasters, "allow-masters", false, "with --yes: masters may leave")
 	f.BoolVar(&o.wipe, "wipe", false, "also delete etcd's data, container images and logs of pods on the hosts")
@@ -113,7 +118,11 @@ func (o scaleDownOptions) confirm(e env, r *runs.Run) error {
 
 // printDeparted prints what is left to the user: the lines of the inventory.
 func printDeparted(e env, r *runs.Run) {
-	fmt.Fprintf(e.stdout, "\nThe hosts have left the cluster. Take them out of the inventory, or the next install brings them back:\n")
+	text := "The hosts have left the cluster. Take them out of the inventory, or the next install brings them back:"
+	if r.Project.Departure.KeepNodes {
+		text = "The hosts are minions now. Change their role in the inventory, or the next install makes them masters again:"
+	}
+	fmt.Fprintf(e.stdout, "\n%s\n", text)
 	for _, name := range slices.Concat(r.Project.Departure.Hosts, r.Project.Departure.Dead) {
 		if h, ok := r.Project.Inventory.Host(name); ok {
 			fmt.Fprintf(e.stdout, "  %s: %s\n", h.Pos, name)

@@ -38,6 +38,8 @@ type Invocation struct {
 	Joining []string `json:"joining,omitempty"`
 	Leaving []string `json:"leaving,omitempty"`
 	Dead    []string `json:"dead,omitempty"`
+	// KeepNodes is true when Leaving are masters that stay in the cluster as minions.
+	KeepNodes bool `json:"keep_nodes,omitempty"`
 }
 
 // ToGive returns the names of the variables that the user must give to repeat the
@@ -50,7 +52,7 @@ func (c Invocation) ToGive() []string {
 // run, and hosts that join or leave, with any options.
 func (c Invocation) Same(other Invocation) bool {
 	return c.Verb == other.Verb && c.Playbook == other.Playbook && c.Inventory == other.Inventory && c.Reverts == other.Reverts &&
-		slices.Equal(c.Joining, other.Joining) && slices.Equal(c.Leaving, other.Leaving) && slices.Equal(c.Dead, other.Dead)
+		slices.Equal(c.Joining, other.Joining) && slices.Equal(c.Leaving, other.Leaving) && slices.Equal(c.Dead, other.Dead) && c.KeepNodes == other.KeepNodes
 }
 
 // Covers reports whether an invocation does everything that another one does: it is

@@ -60,6 +60,9 @@ func Claims(h journal.Header, given map[string]any) []string {
 				text += fmt.Sprintf(", %s: %s", group.name, strings.Join(group.hosts, ", "))
 			}
 		}
+		if c.KeepNodes {
+			text += ", which stay as minions"
+		}
 		out = append(out, text)
 	}
 	names := make([]string, 0, len(c.Extra))

@@ -102,8 +102,8 @@ func killedRemoval(s *site) {
 	s.comeBack()
 }
 
-// minionsBecomeMasters makes two minions masters, whose pods run on, and takes them out as
-// masters again: three members of etcd are five and three.
+// minionsBecomeMasters makes two minions masters and minions again, while their pods run on:
+// three members of etcd are five and three.
 func minionsBecomeMasters(s *site) {
 	good := s.inventory()
 	more := []string{"m1", "m2", "m3", "n1", "n2"}
@@ -122,13 +122,21 @@ func minionsBecomeMasters(s *site) {
 		s.T.Errorf("pods on n1: %s, before it became a master %s", got, pods)
 	}
 	s.RequireTexts(s.Must("scale-up").Stderr, "nothing to do")
-	s.Must("install") // backups, DNS and leftovers follow
 	s.unchanged("as masters")
 
-	s.RemoveWeb()
-	s.scaleDown("n1", "n2")
+	s.scaleDown("--keep-node", "n1", "n2")
 	s.requireMembers(masters...)
 	s.setInventory(good)
-	s.comeBack()
+	s.RequireReady(nodes)
+	for _, n := range []string{"n1", "n2"} {
+		s.RequireSchedulable(n, "after it became a minion again")
+		if left := s.Shell(n, "pidof kube-apiserver etcd; find /etc/kubernetes /etc/etcd -name '*.key' 2>/dev/null | grep -E '/(ca|sa|front-proxy-ca|server|peer)[.]key$'; true"); left != "" {
+			s.T.Errorf("%s: a minion has still: %s", n, left)
+		}
+	}
+	if got := s.WebPodsOn("n1"); got != pods {
+		s.T.Errorf("pods on n1: %s, before it was a minion again %s", got, pods)
+	}
 	s.unchanged("as minions again")
+	s.RemoveWeb()
 }
