@@ -24,9 +24,10 @@ KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
 S3_SERVER_VERSION := v1.8.0
 S3_SERVER := $(CACHE)/tools/versitygw-$(S3_SERVER_VERSION)
 
-# Debian packages: those of the tests (the race detector needs cgo), those of the
+# Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
+# curl, and openssl signs as a foreign authority does), those of the
 # lab and the artifact builder, and those that the benchmark compares with.
-TEST_PACKAGES := gcc libc6-dev git
+TEST_PACKAGES := gcc libc6-dev git curl openssl
 LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev qemu-user-static
 ANSIBLE_PACKAGES := ansible-core ansible-mitogen
 
