@@ -64,6 +64,7 @@ var scenarios = []scenario{
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
 	{name: "certificates_renewed", run: certificatesRenewed},
 	{name: "authorities_rotated", run: authoritiesRotated, tolerate: prober.Tolerance{Rebooted: []string{"n3"}, DNSGap: time.Minute}},
+	{name: "external_authorities", run: externalAuthorities},
 	{name: "drain_and_reboot", run: drainAndReboot, tolerate: prober.Tolerance{Rebooted: []string{"n1"}}},
 	{name: "all_hosts_off", run: allHostsOff, outage: true},
 }
