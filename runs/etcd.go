@@ -8,6 +8,7 @@ const (
 	verbEtcdRestore = "etcd-restore"
 
 	verbEtcdRestoreHosts = "etcd-restore-hosts"
+	verbEtcdReaddress    = "etcd-readdress"
 )
 
 // EtcdStatus returns a run that reads the state of etcd's members and changes nothing.
@@ -44,6 +45,20 @@ func (c Runner) EtcdRestore(o Options) (*Run, error) {
 // with the keys and the data of a backup. The variables in Extra are those of the playbook.
 func (c Runner) EtcdRestoreHosts(o Options) (*Run, error) {
 	o.Verb = verbEtcdRestoreHosts
+	return c.changing(o)
+}
+
+// EtcdReaddressSnapshot returns a run that saves snapshots of the members of etcd, which are
+// down because their hosts have other addresses.
+func (c Runner) EtcdReaddressSnapshot(o Options) (*Run, error) {
+	o.Verb = "etcd-readdress-snapshot"
+	return c.changingWithoutArtifacts(o)
+}
+
+// EtcdReaddress returns a run that makes the members of etcd a cluster under other
+// addresses, with the data of a snapshot. The variables in Extra are those of the playbook.
+func (c Runner) EtcdReaddress(o Options) (*Run, error) {
+	o.Verb = verbEtcdReaddress
 	return c.changing(o)
 }
 

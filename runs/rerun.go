@@ -27,7 +27,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
-	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts:
+	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts, verbEtcdReaddress:
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)

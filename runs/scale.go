@@ -117,7 +117,7 @@ func membershipUndo(call journal.Invocation) string {
 		return fmt.Sprintf("the hosts leave with: deployer scale-down %s", strings.Join(call.Joining, " "))
 	case verbEtcdReplace:
 		return "the data of the former member is kept in its data directory, as before-ID"
-	case verbEtcdRestore:
+	case verbEtcdRestore, verbEtcdReaddress:
 		return "the data that each member had before is kept in its data directory, as before-ID"
 	case verbEtcdRestoreHosts:
 		return "the hosts are empty again with: deployer reset --wipe"

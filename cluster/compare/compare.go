@@ -73,6 +73,8 @@ func stateOf(want *cluster.Cluster, found Observed) (State, string) {
 		return Unknown, fmt.Sprintf("no cluster answers, and %s cannot be examined: the authorities and the data of a cluster may be there", strings.Join(silent, ", "))
 	case !established:
 		return New, "no host holds an installed cluster"
+	case addressesLost(want, found) != "":
+		return QuorumLost, addressesLost(want, found)
 	case len(data)+len(silent) < majority:
 		return QuorumLost, fmt.Sprintf("etcd does not serve, and %d of %d members have lost their data: %d are needed for a majority; deployer etcd backup and deployer etcd restore recover from what is left",
 			len(want.Etcd.Members)-len(data), len(want.Etcd.Members), majority)
@@ -81,6 +83,19 @@ func stateOf(want *cluster.Cluster, found Observed) (State, string) {
 			len(data), len(want.Etcd.Members), strings.Join(silent, ", "))
 	}
 	return Down, cmp.Or(found.EtcdError, "no etcd member answers")
+}
+
+// addressesLost returns the reason why members that have their data do not find each other;
+// empty when they do.
+func addressesLost(want *cluster.Cluster, found Observed) string {
+	var probes []cluster.EtcdProbe
+	for _, name := range want.Order {
+		if n := want.Nodes[name]; n.IsEtcd {
+			h := found.Hosts[name]
+			probes = append(probes, cluster.EtcdProbe{Name: name, PeerURL: n.Etcd.PeerURL, HasData: h.HasEtcdData, ListedPeerURL: h.EtcdPeerURL})
+		}
+	}
+	return cluster.EtcdAddressesLost(probes)
 }
 
 // joining returns the hosts that the cluster does not have.

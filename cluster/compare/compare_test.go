@@ -28,6 +28,8 @@ func TestStateOfCluster(t *testing.T) {
 		"power was lost":                  {stopped, compare.Down},
 		"one lost its data, none answers": {func(o *compare.Observed) { stopped(o); wiped(o, "m2") }, compare.Down},
 		"two lost their data":             {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2") }, compare.QuorumLost},
+		"two have other addresses":        {func(o *compare.Observed) { stopped(o); moved(o, "m1", "m2") }, compare.QuorumLost},
+		"one has another address":         {func(o *compare.Observed) { stopped(o); moved(o, "m1") }, compare.Down},
 		"two are away":                    {func(o *compare.Observed) { stopped(o); silent(o, "m1", "m2") }, compare.QuorumLost},
 		"etcd serves, the API does not":   {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused" }, compare.Down},
 		"one member away":                 {func(o *compare.Observed) { silent(o, "m1") }, compare.Running},
@@ -46,6 +48,13 @@ func TestStateOfCluster(t *testing.T) {
 }
 
 // unestablish removes the proof that etcd was healthy once.
+// moved gives hosts other addresses than their units of etcd have.
+func moved(o *compare.Observed, names ...string) {
+	for _, name := range names {
+		host(o, name, func(h *compare.Host) { h.EtcdPeerURL = "https://192.0.2.250:2380" })
+	}
+}
+
 func unestablish(o *compare.Observed) {
 	for name := range o.Hosts {
 		host(o, name, func(h *compare.Host) { h.HasAPIServer = false })

@@ -21,6 +21,7 @@ type Host struct {
 	Failure          string // why the host could not be examined; empty when it was
 	HasKubelet       bool   // the configuration of a kubelet is there
 	HasEtcdData      bool   // the directory of a member is there
+	EtcdPeerURL      string // of the unit of etcd, while no member answers; empty when it is unknown
 	HasAPIServer     bool   // the manifest of an API server is there, which is written only after etcd was healthy
 	HoldsAuthorities bool   // the key of the cluster's authority is there
 	HasProxyUnit     bool   // the unit of the proxy for clients outside is there

@@ -11,7 +11,7 @@ func newEtcdCommand(e env) *cobra.Command {
 		Use:     "etcd",
 		GroupID: "cluster",
 		Short:   "Show, back up, restore, defragment and repair etcd",
-	}, newEtcdStatus(e), newEtcdBackup(e), newEtcdBackups(e), newEtcdRestore(e), newEtcdReplace(e), newEtcdDefrag(e))
+	}, newEtcdStatus(e), newEtcdBackup(e), newEtcdBackups(e), newEtcdRestore(e), newEtcdReaddress(e), newEtcdReplace(e), newEtcdDefrag(e))
 }
 
 func newEtcdDefrag(e env) *cobra.Command {

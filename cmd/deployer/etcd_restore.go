@@ -105,7 +105,7 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err := o.fetchFromStore(ctx, r.Project.Cluster, id); err != nil {
 		return err
 	}
-	file, err := o.file(ctx, e, runner, r, id)
+	file, err := o.file(ctx, e, r, id)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,8 @@ func contentName(file string) (string, error) {
 // files of the user, and does nothing for other runs.
 func removeFetchedSnapshot(r *runs.Run) error {
 	dir, err := fetchedSnapshots()
-	if err != nil || !strings.HasPrefix(r.Verb, "etcd-restore") {
+	reads := strings.HasPrefix(r.Verb, "etcd-restore") || r.Verb == "etcd-readdress"
+	if err != nil || !reads {
 		return err
 	}
 	for _, variable := range []string{"etcd_restore_snapshot", "etcd_restore_keys"} {
@@ -193,7 +194,7 @@ func fetchedSnapshots() (string, error) {
 }
 
 // file returns the path of the snapshot on this machine. One of a host is fetched.
-func (o restoreOptions) file(ctx context.Context, e env, runner runs.Runner, r *runs.Run, id string) (string, error) {
+func (o restoreOptions) file(ctx context.Context, e env, r *runs.Run, id string) (string, error) {
 	host, path, remote := strings.Cut(o.snapshot, ":")
 	if _, known := r.Project.Cluster.Nodes[host]; !remote || !known || !filepath.IsAbs(path) {
 		file, err := filepath.Abs(o.snapshot)
@@ -207,6 +208,11 @@ func (o restoreOptions) file(ctx context.Context, e env, runner runs.Runner, r *
 		}
 		return file, nil
 	}
+	return o.fetchSnapshot(ctx, e, r, host, path, id)
+}
+
+// fetchSnapshot copies a snapshot of a host to this machine, as ID.db, and returns its path.
+func (o runOptions) fetchSnapshot(ctx context.Context, e env, r *runs.Run, host, path, id string) (string, error) {
 	dir, err := fetchedSnapshots()
 	if err != nil {
 		return "", err
@@ -220,7 +226,7 @@ func (o restoreOptions) file(ctx context.Context, e env, runner runs.Runner, r *
 		return "", err
 	}
 	given.Verb, given.Limit = "fetch", host
-	fetch, err := runner.Task(map[string]any{"name": "the snapshot", "fetch": map[string]any{"src": path, "dest": file, "flat": true, "max_mib": 16384}}, given)
+	fetch, err := newRunner(e).Task(map[string]any{"name": "the snapshot", "fetch": map[string]any{"src": path, "dest": file, "flat": true, "max_mib": 16384}}, given)
 	if err != nil {
 		return "", err
 	}

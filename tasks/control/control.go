@@ -65,6 +65,7 @@ func Actions() []engine.Kind {
 		{Name: "ca_published", Doc: "Waits until the cluster publishes its authorities, and takes those away that they have replaced.", Internal: true, New: func() any { return rotation.NewPublished() }},
 
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
+		{Name: "etcd_addresses", Doc: "Fails unless etcd is down because its hosts have other addresses than the members know.", Internal: true, New: func() any { return &etcd.Addresses{} }},
 		{Name: "etcd_replacement", Doc: "Decides whether a new etcd member may take the place of the host's member.", Internal: true, New: func() any { return &etcd.Replacement{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},

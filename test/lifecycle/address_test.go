@@ -71,3 +71,59 @@ func addressChanged(s *site) {
 	s.Must("verify")
 	s.keepAddresses()
 }
+
+// allAddressesChanged gives all masters other addresses at once, so that no member of etcd
+// finds another. Install and apply refuse and name the command that makes the members a
+// cluster again. The controller is killed in it, and the same command continues.
+func allAddressesChanged(s *site) {
+	s.changeAllAddresses()
+	refused := s.Deployer("apply", "--yes", "-i", s.Inventory)
+	s.RequireExit(refused, 7)
+	s.RequireTexts(refused.All(), "m1, m2, m3 have other addresses", "deployer etcd readdress")
+	refused = s.Deployer("install")
+	s.RequireExit(refused, 4)
+	s.RequireTexts(refused.All(), "deployer etcd readdress")
+	s.killReaddress("the snapshot is whole, and becomes the data of this member")
+	s.runbookWith("addresses-changed", []string{"CLUSTER", "lab"})
+	s.requireReaddressed()
+
+	again := s.Deployer(readdress...)
+	s.RequireExit(again, 4)
+	s.RequireTexts(again.All(), "a majority of the members of etcd serves")
+	s.keepAddresses()
+}
+
+var readdress = []string{"etcd", "readdress", "--yes", "--cluster", "lab"}
+
+// killReaddress kills the controller when a step has changed a host.
+func (s *site) killReaddress(step string) {
+	s.T.Helper()
+	if !s.StartRun(readdress...).KillAt(func(e map[string]any) bool { return changed(e) && e["name"] == step }) {
+		s.T.Errorf("the step %q changed no host", step)
+	}
+}
+
+// changeAllAddresses writes an object, cuts the power of all masters and boots them with
+// another address.
+func (s *site) changeAllAddresses() {
+	s.T.Helper()
+	s.Kubectl("m1", "create configmap before-the-move --from-literal=key=value")
+	for _, host := range masters {
+		if err := s.Kill(s.T.Context(), host); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+	for _, host := range masters {
+		s.changeAddress(host)
+	}
+}
+
+// requireReaddressed checks that the cluster has its addresses and its data.
+func (s *site) requireReaddressed() {
+	s.T.Helper()
+	s.requireAddresses()
+	s.RequireReady(nodes)
+	s.Kubectl("m1", "delete configmap before-the-move")
+	s.Must("verify")
+	s.unchanged("after all addresses changed")
+}

@@ -57,6 +57,7 @@ var scenarios = []scenario{
 	{name: "member_stuck", run: memberStuck},
 	{name: "member_damaged", run: memberDamaged},
 	{name: "address_changed", run: addressChanged, tolerate: prober.Tolerance{NotReady: masters, DNSGap: time.Minute}},
+	{name: "all_addresses_changed", run: allAddressesChanged, outage: true},
 	{name: "etcd_restored", run: etcdRestored, outage: true},
 	{name: "object_store", run: backupsInObjectStore, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},

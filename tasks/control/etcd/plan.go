@@ -53,6 +53,7 @@ func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	probes := p.probes(site, hosts)
 	if live == nil {
 		establish(ctx, site, c, probes)
+		setListed(probes, ListedPeerURLs(ctx, site, hosts))
 	}
 	plan := cluster.PlanEtcd(probes, live)
 	if err := refusal(probes, plan); err != nil {

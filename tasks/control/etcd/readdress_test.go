@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/sitetest"
 )
 
 // moveAway makes the member of a host one that is listed under another address and is down.
@@ -93,5 +96,57 @@ func TestAddressOfAnotherMember(t *testing.T) {
 	survey := Take(context.Background(), f.open, hostsOf("m1", "m2", "m3"))
 	if e, ok := survey.Entry(hostsOf("m2")[0]); !ok || e.Name != "m2" {
 		t.Errorf("the member of m2 is %+v", e)
+	}
+}
+
+// downAt is a cluster of three masters of which no member answers; the units of hosts have
+// other addresses.
+func downAt(t *testing.T, moved ...string) *sitetest.Site {
+	f := newFake("m1", "m2", "m3")
+	f.up = map[string]bool{}
+	s := run(t, f, "m1", map[string]bool{"m1": true, "m2": true, "m3": true})
+	s.RunFunc = func(_ context.Context, host, module string, _ engine.Module) (engine.Result, error) {
+		if module != "read" {
+			return engine.Result{Output: engine.Output{"exists": true}}, nil // the manifest of the API server
+		}
+		url := peer(host)
+		if slices.Contains(moved, host) {
+			url = "https://192.0.2.7:2380"
+		}
+		unit := "ExecStart=/usr/local/bin/etcd \\\n  \"--initial-advertise-peer-urls=" + url + "\" \\\n  \"--name=" + host + "\""
+		return engine.Result{Output: engine.Output{"files": map[string]any{etcdUnit: unit}}}, nil
+	}
+	return s
+}
+
+func TestMembersThatDoNotFindEachOther(t *testing.T) {
+	for name, tt := range map[string]struct {
+		moved     []string
+		plan      string // error of etcd_plan
+		addresses string // error of etcd_addresses
+	}{
+		"all have other addresses": {[]string{"m1", "m2", "m3"}, "m1, m2, m3 have other addresses", ""},
+		"two of three":             {[]string{"m2", "m3"}, "deployer etcd readdress", ""},
+		"one of three":             {[]string{"m2"}, "", "deployer apply starts them"},
+		"a power cut":              {nil, "", "deployer apply starts them"},
+	} {
+		s := downAt(t, tt.moved...)
+		_, err := (&Plan{Found: "found"}).Check(t.Context(), s)
+		requireError(t, name+": etcd_plan", err, tt.plan)
+		change, err := (&Addresses{Found: "found"}).Check(t.Context(), s)
+		requireError(t, name+": etcd_addresses", err, tt.addresses)
+		if reason, _ := change.Output["reason"].(string); err == nil && !strings.Contains(reason, "no majority") {
+			t.Errorf("%s: reason %q", name, reason)
+		}
+	}
+	s := run(t, newFake("m1", "m2", "m3"), "m1", map[string]bool{"m1": true, "m2": true, "m3": true})
+	_, err := (&Addresses{Found: "found"}).Check(t.Context(), s)
+	requireError(t, "etcd serves", err, "deployer install changes the addresses")
+}
+
+func requireError(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error %v, want %q", what, err, want)
 	}
 }

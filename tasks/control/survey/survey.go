@@ -97,6 +97,12 @@ func (s *Survey) cluster(ctx context.Context, site engine.ActionContext, c *clus
 	found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
 	if found.Etcd == nil {
 		found.EtcdError = "no etcd member serves"
+		for host, url := range etcd.ListedPeerURLs(ctx, site, etcd.Hosts(c)) {
+			if h, examined := found.Hosts[host]; examined {
+				h.EtcdPeerURL = url
+				found.Hosts[host] = h
+			}
+		}
 	}
 	if found.Nodes, err = nodes(ctx, site); err != nil {
 		found.APIError = err.Error()

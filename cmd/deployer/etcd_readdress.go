@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/engine"
+)
+
+// readdressOptions are the flags of etcd readdress.
+type readdressOptions struct {
+	runOptions
+	confirmation
+}
+
+func newEtcdReaddress(e env) *cobra.Command {
+	var o readdressOptions
+	cmd := &cobra.Command{
+		Use:   "readdress",
+		Short: "Make etcd a cluster again when the addresses of most members have changed",
+		Long: `Readdress is for a cluster whose machines all have other addresses than before, or so
+many of them that the members of etcd do not find each other. The addresses of the
+inventory are the new ones. Where a majority still serves, deployer install changes the
+addresses of members one after the other, and readdress refuses.
+
+It saves a snapshot of the data of every member, and takes the one with the most recent
+revision. Then the API servers end, the data of all members is put aside and kept, and all
+start with the snapshot under the new addresses. Everything else is installed with the new
+addresses. Pods go on running; the revision is raised by a thousand million, so that
+controllers and kubelets read everything anew.
+
+All etcd hosts and masters must be reachable. It asks for the name of the cluster. An
+interrupted run is continued by deployer resume, or by the same command as long as the
+data has not been replaced.`,
+		Example: `  deployer etcd readdress
+  deployer etcd readdress --yes --cluster prod`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return readdressEtcd(cmd.Context(), e, o) },
+	}
+	runFlags(cmd, &o.runOptions)
+	lockFlags(cmd, &o.runOptions)
+	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show whether the members can be readdressed")
+	o.flags(cmd)
+	return cmd
+}
+
+func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
+	given, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	runner := newRunner(e)
+	save, err := runner.EtcdReaddressSnapshot(given)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(e, save, o.Check, fmt.Sprintf("Give etcd in the cluster %s the addresses of the inventory?", save.Project.Cluster.Name)); err != nil {
+		return err
+	}
+	newest := &newestSnapshot{}
+	done, err := runWithDisplay(ctx, save, o.progressDisplay(e.stderr, save.Hosts).with(newest), save.Do)
+	if err != nil {
+		return err
+	}
+	if err := readdressOutcome(done, newest); err != nil || o.Check {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "snapshot of etcd: %s:%s, revision %d, the most recent of %d\n", newest.host, newest.path, newest.revision, newest.number)
+	id := time.Now().UTC().Format("20060102-150405")
+	file, err := o.fetchSnapshot(ctx, e, save, newest.host, newest.path, id)
+	if err != nil {
+		return err
+	}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": file}
+	r, err := runner.EtcdReaddress(given)
+	if err != nil {
+		return err
+	}
+	r.ShareCredentials(save)
+	if err := execute(ctx, e, r, o.runOptions); err != nil {
+		return err
+	}
+	return removeFetchedSnapshot(r)
+}
+
+// readdressOutcome returns the error of a run that has saved snapshots, for which every
+// member must have one.
+func readdressOutcome(done *engine.Report, newest *newestSnapshot) error {
+	broken := done.Broken()
+	switch {
+	case done.Interrupted:
+		return exitSilently(exitInterrupted)
+	case len(broken) > 0:
+		h := broken[0]
+		for _, other := range broken { // a host that failed by itself, not one that waited for it
+			if strings.Contains(other.Failure.Message, "etcd") {
+				h = other
+				break
+			}
+		}
+		return &exitError{exitRefused, fmt.Errorf("nothing was changed: %s: %s", h.Host, h.Failure.Message)}
+	case !done.Check && newest.number == 0:
+		return errors.New("no member has saved a snapshot: look at the steps of this run with deployer runs show")
+	}
+	return nil
+}
+
+// newestSnapshot keeps the snapshot with the highest revision. It implements engine.Sink.
+type newestSnapshot struct {
+	mu         sync.Mutex
+	number     int // of snapshots
+	host, path string
+	revision   int64
+}
+
+// Emit keeps the snapshot of a host that has saved one.
+func (n *newestSnapshot) Emit(e engine.Event) {
+	if e.Type != engine.EventStepEnd || e.Result == nil {
+		return
+	}
+	path, _ := e.Result.Output["path"].(string)
+	revision, ok := wholeNumber(e.Result.Output["revision"])
+	if path == "" || !ok {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.number++
+	if revision > n.revision {
+		n.host, n.path, n.revision = e.Host, path, revision
+	}
+}
+
+// wholeNumber returns a number of an output, which is a float64 when a host has sent it.
+func wholeNumber(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int:
+		return int64(n), true
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+var _ engine.Sink = (*newestSnapshot)(nil)

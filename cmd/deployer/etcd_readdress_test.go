@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"deployer/engine"
+)
+
+func TestNewestSnapshotIsTaken(t *testing.T) {
+	t.Parallel()
+	n := &newestSnapshot{}
+	for host, out := range map[string]engine.Output{
+		"m1": {"path": "/s/1.db", "revision": 1200},
+		"m2": {"path": "/s/2.db", "revision": int64(5_000_000_000)},
+		"m3": {"path": "/s/3.db", "revision": float64(1_000_002_086)},
+		"m4": {"path": "/etc/kubernetes"}, // of another step
+	} {
+		n.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out}})
+	}
+	if n.host != "m2" || n.path != "/s/2.db" || n.number != 3 {
+		t.Errorf("%s:%s of %d", n.host, n.path, n.number)
+	}
+}
+
+func TestReaddressOutcome(t *testing.T) {
+	t.Parallel()
+	report := func(failures map[string]string) *engine.Report {
+		r := &engine.Report{}
+		for _, host := range []string{"m1", "m2"} {
+			h := engine.HostReport{Host: host}
+			if text := failures[host]; text != "" {
+				h.Failure = &engine.Failure{Message: text}
+			}
+			r.Hosts = append(r.Hosts, h)
+		}
+		return r
+	}
+	interrupted := report(nil)
+	interrupted.Interrupted = true
+	checked := report(nil)
+	checked.Check = true
+	for name, tt := range map[string]struct {
+		report *engine.Report
+		number int
+		code   int
+		text   string
+	}{
+		"all are saved":      {report(nil), 2, exitOK, ""},
+		"a dry run":          {checked, 0, exitOK, ""},
+		"interrupted":        {interrupted, 1, exitInterrupted, ""},
+		"a host cannot save": {report(map[string]string{"m1": "m2 has failed", "m2": "a copy of the data of etcd does not fit"}), 1, exitRefused, "nothing was changed: m2: a copy"},
+		"nothing is saved":   {report(nil), 0, exitFailed, "no member has saved a snapshot"},
+	} {
+		err := readdressOutcome(tt.report, &newestSnapshot{number: tt.number})
+		if got := exitCode(err); got != tt.code || err != nil && !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: exit code %d, want %d: %v", name, got, tt.code, err)
+		}
+	}
+}

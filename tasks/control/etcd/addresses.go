@@ -1,0 +1,94 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"deployer/cluster"
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/stat"
+)
+
+// Addresses is the action `etcd_addresses`: it fails unless the members of etcd are down
+// because their hosts have other addresses than the members know of each other, and changes
+// nothing.
+//
+// Output: reason, for people.
+type Addresses struct {
+	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
+}
+
+// ReadOnly is true: a decision changes nothing.
+func (*Addresses) ReadOnly() bool { return true }
+
+// Check decides.
+func (a *Addresses) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	open, err := opener(ctx, site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	hosts := Hosts(c)
+	if Take(ctx, open, hosts).Live() != nil {
+		return engine.Change{}, errors.New("a majority of the members of etcd serves: deployer install changes the addresses of members, one after the other")
+	}
+	probes := (&Plan{Found: a.Found}).probes(site, hosts)
+	setListed(probes, ListedPeerURLs(ctx, site, hosts))
+	reason := cluster.EtcdAddressesLost(probes)
+	if reason == "" {
+		return engine.Change{}, errors.New("the members of etcd know each other under the addresses of the inventory: deployer apply starts them")
+	}
+	return engine.NoChange(engine.Output{"reason": reason}), nil
+}
+
+// Apply is never called.
+func (*Addresses) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+func setListed(probes []cluster.EtcdProbe, listed map[string]string) {
+	for i := range probes {
+		probes[i].ListedPeerURL = listed[probes[i].Name]
+	}
+}
+
+// etcdUnit is the unit of etcd: an installation that changes its address gives the address
+// to the other members before the unit starts with it.
+const etcdUnit = "/etc/systemd/system/etcd.service"
+
+var advertised = regexp.MustCompile(`--initial-advertise-peer-urls=([^\s"]+)`)
+
+// ListedPeerURLs returns for etcd hosts the peer URL under which the others know their
+// members, as far as the units on the hosts show it. Hosts that cannot be read are left
+// out. It is for a cluster of which no member answers.
+func ListedPeerURLs(ctx context.Context, site engine.ActionContext, hosts []Host) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out := map[string]string{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, h := range hosts {
+		wg.Go(func() {
+			result, err := site.RunOn(ctx, h.Name, "read", &stat.Read{Paths: []string{etcdUnit}, MissingOK: true})
+			if err != nil {
+				return
+			}
+			files, _ := result.Output["files"].(map[string]any)
+			if m := advertised.FindStringSubmatch(fmt.Sprint(files[etcdUnit])); m != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				out[h.Name] = m[1]
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
