@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"deployer/tasks/control/kube"
 )
 
 // Options are the options of kubectl drain, under its names. DaemonSet pods always
@@ -62,7 +64,7 @@ func (o Options) decide(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, 
 		return refuse, "its DaemonSet does not exist any more; force: true evicts the pod"
 	case mirror:
 		return leave, ""
-	case over:
+	case over, pod.Labels[kube.TestLabel] != "": // nobody misses a test pod of verify
 		return evict, ""
 	case !o.DeleteEmptyDirData && hasEmptyDir(pod):
 		return refuse, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true permits it"

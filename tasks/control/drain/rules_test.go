@@ -49,6 +49,7 @@ func TestPodActionFollowsKubectlDrain(t *testing.T) {
 		"of nobody, by force":             {pod{}, Options{Force: true}, false, evict, ""},
 		"of nobody, with an emptyDir":     {pod{emptyDir}, Options{Force: true}, false, refuse, "delete_emptydir_data"},
 		"of nobody, over":                 {pod{over}, Options{}, false, evict, ""},
+		"a test pod of verify":            {pod{func(p *corev1.Pod) { p.Labels = map[string]string{"deployer/verify": "probe"} }}, Options{}, false, evict, ""},
 		"ending for long":                 {pod{ending}, Options{SkipWaitForDelete: 30 * time.Second}, false, leave, ""},
 		"ending, not for so long":         {pod{controller("ReplicaSet"), ending}, Options{SkipWaitForDelete: 2 * time.Minute}, false, evict, ""},
 		"ending, and all are waited for":  {pod{controller("ReplicaSet"), ending}, Options{}, false, evict, ""},

@@ -149,3 +149,7 @@ func builtinKinds() []kindRow {
 		{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false},
 	}
 }
+
+// TestLabel is the label of the objects that verify creates for its tests. A drain evicts
+// such pods although no controller recreates them.
+const TestLabel = "deployer/verify"

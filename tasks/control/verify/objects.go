@@ -19,9 +19,6 @@ import (
 	"deployer/tasks/control/poll"
 )
 
-// markLabel is the label of the objects that this package creates.
-const markLabel = "deployer/verify"
-
 // staleAfter is the age above which the namespace of a check is removed: its check was
 // killed, as no check lasts much longer than its timeout, 200 s by default.
 const staleAfter = 10 * time.Minute
@@ -32,7 +29,7 @@ const serviceName = "probe"
 // removeStale removes the namespaces of killed checks. Errors are ignored: the next
 // check retries.
 func removeStale(ctx context.Context, c *kube.Client, now time.Time) {
-	items, err := c.List(ctx, kube.NamespaceKind(), "", v1.ListOptions{LabelSelector: markLabel + "=true"})
+	items, err := c.List(ctx, kube.NamespaceKind(), "", v1.ListOptions{LabelSelector: kube.TestLabel + "=true"})
 	if err != nil {
 		return
 	}
@@ -48,7 +45,7 @@ func newNamespace(ctx context.Context, c *kube.Client) (string, error) {
 	return name, create(ctx, c, &corev1.Namespace{
 		TypeMeta: v1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: v1.ObjectMeta{Name: name, Labels: map[string]string{
-			markLabel:                            "true",
+			kube.TestLabel:                       "true",
 			"app.kubernetes.io/managed-by":       "deployer",
 			"pod-security.kubernetes.io/enforce": "restricted", // the probes need no privileges
 		}},
@@ -61,7 +58,7 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 		TypeMeta:   v1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: v1.ObjectMeta{Name: serviceName, Namespace: namespace},
 		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{markLabel: "probe"},
+			Selector: map[string]string{kube.TestLabel: "probe"},
 			Ports:    []corev1.ServicePort{{Port: probePort, TargetPort: intstr.FromInt32(probePort)}},
 		},
 	}
@@ -111,7 +108,7 @@ func probePod(namespace, node, image string) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta: v1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: v1.ObjectMeta{
-			Name: podName(node), Namespace: namespace, Labels: map[string]string{markLabel: "probe"},
+			Name: podName(node), Namespace: namespace, Labels: map[string]string{kube.TestLabel: "probe"},
 		},
 		Spec: corev1.PodSpec{
 			NodeName:                      node, // bypasses the scheduler

@@ -209,7 +209,7 @@ func TestNamespacesOfKilledChecksAreRemoved(t *testing.T) {
 		w.api.Put("/api/v1/namespaces/deployer-verify-"+name, map[string]any{
 			"apiVersion": "v1", "kind": "Namespace",
 			"metadata": map[string]any{
-				"name": "deployer-verify-" + name, "labels": map[string]any{markLabel: "true"},
+				"name": "deployer-verify-" + name, "labels": map[string]any{kube.TestLabel: "true"},
 				"creationTimestamp": time.Now().Add(-age).UTC().Format(time.RFC3339),
 			},
 		})
