@@ -62,6 +62,7 @@ var scenarios = []scenario{
 	{name: "object_store", run: backupsInObjectStore, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "database_full", run: databaseFull, outage: true},
+	{name: "restored_elsewhere", run: restoredElsewhere, outage: true},
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
 	{name: "certificates_renewed", run: certificatesRenewed},
 	{name: "authorities_rotated", run: authoritiesRotated, tolerate: prober.Tolerance{Rebooted: []string{"n3"}, DNSGap: time.Minute}},
