@@ -74,7 +74,8 @@ func addressChanged(s *site) {
 
 // allAddressesChanged gives all masters other addresses at once, so that no member of etcd
 // finds another. Install and apply refuse and name the command that makes the members a
-// cluster again. The controller is killed in it, and the same command continues.
+// cluster again. The controller is killed in it, and the same command continues. Then all
+// hosts get their former addresses.
 func allAddressesChanged(s *site) {
 	s.changeAllAddresses()
 	refused := s.Deployer("apply", "--yes", "-i", s.Inventory)
@@ -90,6 +91,10 @@ func allAddressesChanged(s *site) {
 	again := s.Deployer(readdress...)
 	s.RequireExit(again, 4)
 	s.RequireTexts(again.All(), "a majority of the members of etcd serves")
+
+	s.changeAllAddresses() // back to the former ones
+	s.Must(readdress...)
+	s.requireReaddressed()
 	s.keepAddresses()
 }
 

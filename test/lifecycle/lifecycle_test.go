@@ -45,6 +45,7 @@ var scenarios = []scenario{
 	{name: "bgp_sessions_change", run: bgpSessionsChange},
 	{name: "minions_become_masters", run: minionsBecomeMasters, tolerate: prober.Tolerance{Rebooted: []string{"n1", "n2"}}},
 	{name: "minion_leaves", run: minionLeaves, tolerate: prober.Tolerance{Rebooted: []string{"n3"}}},
+	{name: "join_beside_dead_host", run: joinBesideDeadHost, tolerate: prober.Tolerance{Rebooted: []string{"n2", "n3"}, DNSGap: time.Minute}},
 	{name: "first_master_leaves", run: firstMasterLeaves, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
 	{name: "dead_master", run: deadMaster, tolerate: prober.Tolerance{NotReady: []string{"m2"}, DNSGap: time.Minute}},
 	{name: "killed_removal", run: killedRemoval, tolerate: prober.Tolerance{NotReady: []string{"m3"}}},

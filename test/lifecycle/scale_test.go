@@ -91,6 +91,30 @@ func deadMaster(s *site) {
 	s.requireMembers(masters...)
 }
 
+// joinBesideDeadHost adds a minion while another one has no power: the new one takes pods,
+// and the run says whom it could not reach.
+func joinBesideDeadHost(s *site) {
+	s.scaleDown("n3")
+	if err := s.Kill(s.T.Context(), "n2"); err != nil {
+		s.T.Fatal(err)
+	}
+	s.Eventually(2*time.Minute, "the cluster notices the death of n2", func() error {
+		if s.Kubectl("m1", "get node n2 -o 'jsonpath={.status.conditions[?(@.type==\"Ready\")].status}'") == "True" {
+			return errNotReady("n2 is Ready")
+		}
+		return nil
+	})
+	o := s.Deployer("scale-up", "n3")
+	s.RequireExit(o, partly)
+	s.RequireTexts(o.All(), "n2")
+	s.RequireSchedulable("n3", "after it joined beside a dead host")
+	if err := s.Start(s.T.Context(), "n2"); err != nil {
+		s.T.Fatal(err)
+	}
+	s.comeBack()
+	s.unchanged("after the dead host came back")
+}
+
 // killedRemoval removes a master with a controller that is killed at every change. The
 // command never ends with 0 while etcd has the member.
 func killedRemoval(s *site) {
