@@ -86,6 +86,7 @@ type Rollout struct {
 	rules     Rules
 	places    map[string]place
 	undecided map[string]bool
+	left      map[string]bool // undecided hosts that an earlier run has left inside
 	waiting   []Entrant
 	inside    map[string]Entrant
 	insideBy  map[string]int  // by domain
@@ -100,7 +101,7 @@ type Rollout struct {
 // New returns a rollout over hosts that are all undecided.
 func New(rules Rules, hosts []string) *Rollout {
 	rules.Canaries = max(rules.Canaries, 1)
-	r := &Rollout{rules: rules, places: places(rules.Steps), undecided: map[string]bool{}, inside: map[string]Entrant{}, canary: map[string]bool{}, proved: map[string]bool{},
+	r := &Rollout{rules: rules, places: places(rules.Steps), undecided: map[string]bool{}, left: map[string]bool{}, inside: map[string]Entrant{}, canary: map[string]bool{}, proved: map[string]bool{},
 		insideBy: map[string]int{}, entered: map[string]int{}, domains: map[string]int{}}
 	for _, h := range hosts {
 		r.undecided[h] = true
@@ -108,9 +109,21 @@ func New(rules Rules, hosts []string) *Rollout {
 	return r
 }
 
+// LeftInside records that an earlier run was interrupted while a host was inside. As long as
+// the host is undecided, it counts as inside for others, in each of their domains. It has no
+// effect on a host that is decided.
+func (r *Rollout) LeftInside(host string) {
+	if r.undecided[host] {
+		r.left[host] = true
+	}
+}
+
 // Pass decides that nothing changes on a host, or that it will never enter. It has
 // no effect on a host that is decided.
-func (r *Rollout) Pass(host string) { delete(r.undecided, host) }
+func (r *Rollout) Pass(host string) {
+	delete(r.undecided, host)
+	delete(r.left, host)
+}
 
 // PassIn is Pass for a host whose domains are known: it counts for shares.
 func (r *Rollout) PassIn(host string, domains []Domain) {
@@ -215,6 +228,9 @@ func (r *Rollout) next() (e Entrant, canary, ok bool) {
 	if group := r.stage(step); group != nil {
 		// Without a waiting host of the group, one that is undecided may become its canary.
 		e, ok := r.first(func(e Entrant) bool { return group[e.Host] && open(e) && r.mayBeCanary(e, group) })
+		if !ok { // the limits may have no room for it beside a host that is out of service
+			e, ok = r.first(func(e Entrant) bool { return e.Interrupted && r.mayComeAlone(e) })
+		}
 		return e, ok, ok
 	}
 	if r.atPause() {
@@ -255,16 +271,21 @@ func (e Entrant) rank() int {
 	return 1
 }
 
-// mayBeCanary reports whether a host may enter as the canary of its group: alone but for
-// hosts on which nothing is left to change, and not after a failure if another host of the
-// group can prove the change.
-func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
+// mayComeAlone reports whether a host may enter alone, but for hosts on which nothing is left
+// to change.
+func (r *Rollout) mayComeAlone(e Entrant) bool {
 	for _, in := range r.inside {
 		if !in.Finishing {
 			return false
 		}
 	}
-	if len(r.inside) >= e.MaxParallel || r.taken(e.Host) || r.groupFull(e, false) {
+	return len(r.inside) < e.MaxParallel && !r.taken(e.Host) && !r.groupFull(e, false)
+}
+
+// mayBeCanary reports whether a host may enter as the canary of its group: alone, within the
+// limits, and not after a failure if another host of the group can prove the change.
+func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
+	if !r.mayComeAlone(e) || !e.Interrupted && !r.mayEnter()(e) {
 		return false
 	}
 	if !e.FailedBefore {
@@ -283,7 +304,8 @@ func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
 
 // mayEnter returns a test: whether the limits let a waiting host enter after the canaries.
 func (r *Rollout) mayEnter() func(Entrant) bool {
-	interrupted, interruptedBy := 0, map[string]int{}
+	unknown := len(r.left) // their domains are
+	interrupted, interruptedBy := unknown, map[string]int{}
 	for _, w := range r.waiting {
 		if !w.Interrupted {
 			continue
@@ -294,15 +316,15 @@ func (r *Rollout) mayEnter() func(Entrant) bool {
 		}
 	}
 	return func(e Entrant) bool {
-		others, othersBy := interrupted, interruptedBy
+		others, othersBy, unknown := interrupted, interruptedBy, unknown
 		if e.Interrupted {
-			others, othersBy = 0, nil
+			others, othersBy, unknown = 0, nil, 0
 		}
 		if len(r.inside)+others >= e.MaxParallel || r.taken(e.Host) {
 			return false
 		}
 		return !slices.ContainsFunc(e.Domains, func(d Domain) bool {
-			return r.insideBy[d.Name]+othersBy[d.Name] >= max(d.Max.Of(r.domains[d.Name]), 1)
+			return r.insideBy[d.Name]+othersBy[d.Name]+unknown >= max(d.Max.Of(r.domains[d.Name]), 1)
 		})
 	}
 }

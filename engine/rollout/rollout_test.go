@@ -200,6 +200,32 @@ func TestAfterInterruptedRun(t *testing.T) {
 	step("a place is free", "failed")
 }
 
+// TestLeftInside: hosts that an earlier run has left inside count for others before they are
+// decided, for canaries too, and come before the canary of another group.
+func TestLeftInside(t *testing.T) {
+	zone := []Domain{{"a", limit.Limit{Count: 2}}}
+	r := New(Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1")}}, []string{"n1", "n2", "n3", "m1"})
+	r.LeftInside("m1")
+	r.LeftInside("n2")
+	step := func(what, want string) {
+		t.Helper()
+		if got := strings.Trim(fmt.Sprint(r.Next()), "[]"); got != want {
+			t.Errorf("after %s enter %q, want %q", what, got, want)
+		}
+	}
+	r.Wait(Entrant{Host: "n1", MaxParallel: 3, Domains: zone})
+	step("a fresh host beside two that are out of service somewhere", "")
+	r.Wait(Entrant{Host: "m1", Order: 3, MaxParallel: 3, Domains: zone, Interrupted: true})
+	step("one of them waits, and the zone has no room for a fresh canary", "m1")
+	r.Wait(Entrant{Host: "n2", Order: 1, MaxParallel: 3, Domains: zone, Interrupted: true})
+	step("the other one waits", "")
+	r.Leave("m1", Proved)
+	step("the first one is through", "n2")
+	r.Leave("n2", Proved)
+	r.Withdraw("n3")
+	step("the second one, too", "n1")
+}
+
 // world is a random rollout, and what an observer knows of it.
 type world struct {
 	rng      *rand.Rand
@@ -264,6 +290,11 @@ func newWorld(seed uint64) *world {
 	}
 	w.undecided = slices.Clone(w.hosts)
 	w.rollout = New(Rules{Canary: w.groups, Canaries: w.canaries, OneAtATime: []map[string]bool{w.single}, Critical: w.critical, Pause: w.pause}, w.hosts)
+	for _, h := range w.hosts {
+		if w.entrants[h].Interrupted {
+			w.rollout.LeftInside(h)
+		}
+	}
 	return w
 }
 
@@ -332,8 +363,23 @@ func (w *world) full(e Entrant) bool {
 		inside := w.insideOf(!e.Interrupted, func(o Entrant) bool {
 			return o.Host != e.Host && slices.ContainsFunc(o.Domains, func(other Domain) bool { return other.Name == d.Name })
 		})
-		return inside >= max(d.Max.Of(w.domains[d.Name]), 1)
+		return inside+w.unknown(e) >= max(d.Max.Of(w.domains[d.Name]), 1)
 	})
+}
+
+// unknown counts the interrupted hosts of unknown domains that count as inside for e.
+func (w *world) unknown(e Entrant) (n int) {
+	for _, h := range w.undecided {
+		if w.entrants[h].Interrupted && !e.Interrupted {
+			n++
+		}
+	}
+	return n
+}
+
+// beyond reports whether a host would be one more than its limits allow.
+func (w *world) beyond(e Entrant) bool {
+	return w.full(e) || w.insideOf(!e.Interrupted, func(Entrant) bool { return true })+w.unknown(e) >= e.MaxParallel
 }
 
 // insideOf counts the hosts inside that match; with waiting, the interrupted ones that wait
@@ -359,16 +405,31 @@ func (w *world) barred(e Entrant, group map[string]bool) bool {
 		return single
 	}
 	if group == nil {
-		return w.full(e) || w.insideOf(!e.Interrupted, func(Entrant) bool { return true }) >= e.MaxParallel
+		return w.beyond(e)
 	}
-	if !group[e.Host] || w.insideOf(false, func(o Entrant) bool { return !o.Finishing }) > 0 || len(w.inside) >= e.MaxParallel {
+	if w.insideOf(false, func(o Entrant) bool { return !o.Finishing }) > 0 || len(w.inside) >= e.MaxParallel {
 		return true
+	}
+	if w.mayBeCanary(e, group) {
+		return false
+	}
+	// A host that is out of service may be what keeps the canaries of the group out.
+	return !e.Interrupted || slices.ContainsFunc(w.hosts, func(h string) bool {
+		return w.waiting[h] && w.mayBeCanary(w.entrants[h], group) && (!w.single[h] || count(w.single, w.inside) == 0)
+	})
+}
+
+// mayBeCanary reports whether a waiting host may be the canary of a group, when nobody is
+// inside.
+func (w *world) mayBeCanary(e Entrant, group map[string]bool) bool {
+	if !group[e.Host] || !e.Interrupted && w.beyond(e) {
+		return false
 	}
 	other := slices.ContainsFunc(w.undecided, func(h string) bool { return group[h] })
 	for h := range w.waiting {
 		other = other || group[h] && !w.entrants[h].FailedBefore
 	}
-	return e.FailedBefore && other
+	return !e.FailedBefore || !other
 }
 
 // turn orders entrants: those that are finishing, interrupted ones, and last those that

@@ -37,6 +37,7 @@ func (h *host) loadPendingHandlers(s *session) {
 	for _, name := range d.PendingHandlers() {
 		h.pendingHandlers[name] = true
 	}
+	h.run.coordinator.noteLeftInside(h)
 }
 
 // restoreHandlers notifies the handlers of a play that are pending from an earlier run.

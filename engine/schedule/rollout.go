@@ -162,6 +162,18 @@ func (r *blockRollout) stopped() error {
 	return fmt.Errorf("the rollout of %q has stopped: %s", r.block.Name, r.cause)
 }
 
+// noteLeftInside tells the rollouts ahead of h that an earlier run was interrupted while h was
+// inside. Other hosts may come there before h does.
+func (c *coordinator) noteLeftInside(h *host) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range h.syncPoints {
+		if g.rollout != nil && h.begunBefore(g.rollout.block) {
+			g.rollout.rules.LeftInside(h.name)
+		}
+	}
+}
+
 // passRollout records that the block at op changes nothing on h, or that the rollout is not
 // in force there; pass does so in the rules.
 func (c *coordinator) passRollout(h *host, op int, pass func(*rollout.Rollout)) {

@@ -81,6 +81,27 @@ func TestRolloutOfAHostThatWasChangedBefore(t *testing.T) {
 	}
 }
 
+// TestHostLeftInsideCountsBeforeItArrives: a host that an earlier run has left in the middle
+// of its change is slow to say what it lacks. Another one, with a limit of one, waits for it.
+func TestHostLeftInsideCountsBeforeItArrives(t *testing.T) {
+	w := newRolloutHosts()
+	w.begun["n1"] = true
+	s := rolled(w, 0, 3)
+	s.fleet.onSegment = func(host string, check bool, step engine.Step) string {
+		if host == "n1" && check && step.Name == "config" {
+			time.Sleep(100 * time.Millisecond)
+		}
+		return w.step(host, check, step)
+	}
+	book := strings.Replace(fmt.Sprintf(rolloutBook, "1"), "  tasks:\n", "  tasks:\n    - {name: everybody is there, do: {}, barrier: true}\n", 1)
+	if r := s.run(t, t.Context(), book); r.Outcome() != engine.OutcomeDone {
+		t.Errorf("%s\n%s", r.Outcome(), summary(r))
+	}
+	if got := strings.Join(w.log[:2], ","); got != "n1 change,n1 healthy" {
+		t.Errorf("the first steps are %v, want those of n1", w.log)
+	}
+}
+
 // TestRolloutRecord: a host has the record while it is between its change and its gate.
 func TestRolloutRecord(t *testing.T) {
 	w := newRolloutHosts()
