@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"deployer/test/harness"
 )
@@ -62,5 +64,10 @@ func started(t *testing.T, s *site, host string) {
 	o := s.apply("--yes")
 	s.RequireExit(o, 0)
 	s.RequireTexts(o.Stdout, ": running", "nothing to do")
-	s.Must("verify")
+	s.Eventually(time.Minute, "the kubelet reports its pods as Ready", func() error {
+		if v := s.Deployer("verify"); v.Code != 0 {
+			return errors.New(v.Stdout)
+		}
+		return nil
+	})
 }
