@@ -91,15 +91,20 @@ func playFlags(cmd *cobra.Command, o *runOptions) {
 	selectFlags(cmd, o)
 }
 
-// selectFlags adds the flags that select hosts and tasks of a playbook and set
+// selectFlags adds the flags that select hosts and tasks of a playbook for a run, and set
 // variables.
 func selectFlags(cmd *cobra.Command, o *runOptions) {
+	taskFlags(cmd, o)
+	cmd.Flags().BoolVar(&o.Step, "step", false, "ask before each task; hosts then wait for each other at each task")
+}
+
+// taskFlags adds the flags that select hosts and tasks of a playbook, and set variables.
+func taskFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
 	f.StringVarP(&o.Limit, "limit", "l", "", "limit the run to the hosts of a `pattern`")
 	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
 	f.StringSliceVarP(&o.Tags, "tags", "t", nil, "run only tasks with one of these tags")
 	f.StringSliceVar(&o.SkipTags, "skip-tags", nil, "skip tasks with one of these tags")
 	f.StringVar(&o.StartAt, "start-at", "", "skip all tasks before the task of this `name`")
-	f.BoolVar(&o.Step, "step", false, "ask before each task; hosts then wait for each other at each task")
 	variablesFlag(cmd, o, "that override all others: NAME=VALUE, @FILE or {mapping}")
 }

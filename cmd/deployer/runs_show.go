@@ -23,7 +23,7 @@ import (
 
 func newRunsShow(e env) *cobra.Command {
 	var o historyOptions
-	var output string
+	var output, file string
 	var verbose int
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
@@ -33,12 +33,22 @@ something, one entry for all hosts with the same changes; -v adds diffs. Without
 it shows the last run. The beginning of a run's id is enough. -o json prints the log:
 a line with the header, then a line for each event.
 
+--html writes one HTML file that needs no other and asks for nothing from the network:
+failures, the lanes of all hosts over time, the critical path, the slowest steps, and
+the waits with the hosts that caused them. It is RUN.html in the working directory, or
+the file of --html=FILE; "-" means standard output.
+
 With --from-hosts, or when this machine has no such run, show reads the record that
 hosts of the inventory keep: the log without diffs. It says whether the run still goes
 on, as the run lock of these hosts tells, or was cut short.`,
+		Example: `  deployer runs show 20261121-14 -v
+  deployer runs show --html=last.html`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: firstArg(completeRuns(anyRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkHTMLFlag(file, output, args); err != nil {
+				return usageError(err)
+			}
 			known, err := o.open(cmd.Context(), newRunner(e), e, o.hasRun(cmd, args), selectRun(args))
 			if err != nil {
 				return err
@@ -48,7 +58,10 @@ on, as the run lock of these hosts tells, or was cut short.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
+			switch {
+			case file != "":
+				return writePage(e, r, file)
+			case output == "json":
 				return copyLog(e.stdout, r.Path)
 			}
 			return showRun(e.stdout, r, verbose > 0)
@@ -56,6 +69,7 @@ on, as the run lock of these hosts tells, or was cut short.`,
 	}
 	o.flags(cmd)
 	outputFlag(cmd, &output, "text", "json")
+	htmlFlag(cmd, &file)
 	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs")
 	return cmd
 }
@@ -107,11 +121,7 @@ func showRun(w io.Writer, r *history.Entry, diffs bool) error {
 
 func printHeader(w io.Writer, r *history.Entry) {
 	h := r.Header
-	command := h.Invocation.Verb
-	if h.Invocation.Playbook != "" {
-		command += " " + project.Relative(h.Invocation.Playbook)
-	}
-	fmt.Fprintf(w, "run %s: deployer %s -i %s, by %s, started %s, %s\n", h.Run, command, project.Relative(h.Invocation.Inventory), h.By,
+	fmt.Fprintf(w, "run %s: %s, by %s, started %s, %s\n", h.Run, commandLine(h.Invocation), h.By,
 		h.Started.Local().Format("2006-01-02 15:04:05"), r.Outcome)
 	for _, o := range []struct{ name, value string }{
 		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"start at", h.Invocation.StartAt},
@@ -122,6 +132,15 @@ func printHeader(w io.Writer, r *history.Entry) {
 			fmt.Fprintf(w, "  %s: %s\n", o.name, o.value)
 		}
 	}
+}
+
+// commandLine returns the command that started a run, without its options.
+func commandLine(c journal.Invocation) string {
+	command := "deployer " + c.Verb
+	if c.Playbook != "" {
+		command += " " + project.Relative(c.Playbook)
+	}
+	return command + " -i " + project.Relative(c.Inventory)
 }
 
 // foundAt returns the places of a run's log, if hosts were asked.

@@ -19,6 +19,7 @@ func verbs(e env) []*cobra.Command {
 		newRunCommand(e),
 		newExecCommand(e),
 		newFactsCommand(e),
+		newGraphCommand(e),
 		newPlanCommand(e),
 		newApplyCommand(e),
 		newRunsCommand(e),
