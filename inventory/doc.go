@@ -18,6 +18,10 @@
 // order of the file), then the host; the later one wins. ssh and vars win key
 // by key; overrides merge deeply, where mappings merge and all else replaces.
 //
-// The package knows nothing of engines and clusters. It reads the file and,
+// A file may extend others, which many inventories then share: it is laid over them, in
+// their order, before anything else is settled. Mappings merge deeply, all else
+// replaces, and every value keeps the file that it is of.
+//
+// The package knows nothing of engines and clusters. It reads the files and,
 // for !env, the environment, and touches no network.
 package inventory

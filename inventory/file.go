@@ -10,6 +10,7 @@ import (
 // file is the structure of an inventory file. The schema and the reference are generated
 // from its tags.
 type file struct {
+	Extends   extendsList                  `yaml:"extends" doc:"Files that this one is laid over: a path, or a list of paths, relative to this file. Mappings merge at any depth; any other value replaces that of the files before it."`
 	Cluster   *yaml.Node                   `yaml:"cluster" doc:"What to install, and how."`
 	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Where binaries and images come from: upstream, a mirror or a directory."`
 	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"How to reach all hosts."`

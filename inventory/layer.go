@@ -66,7 +66,7 @@ func merge(nodes []*yaml.Node, both func(lower, upper *yaml.Node) *yaml.Node) *y
 		if n == nil || n.Kind != yaml.MappingNode {
 			continue
 		}
-		out.Line, out.Column = n.Line, n.Column
+		out.Line, out.Column, out.HeadComment = n.Line, n.Column, n.HeadComment // with its origin
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			if j, ok := at[key.Value]; ok {

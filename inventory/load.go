@@ -24,7 +24,7 @@ func Load(path string, o Options) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, data, dir, home, os.LookupEnv, readVarsDirs(dir, path, o))
+	return parse(source{path, data, dir, home, os.LookupEnv, o.read}, readVarsDirs(dir, path, o))
 }
 
 // Options are the external inputs of Load.
@@ -44,14 +44,14 @@ func (o Options) read(path string) ([]byte, error) {
 	return o.Read(path)
 }
 
-// Parse parses data as Load does, without the files beside it; relative paths start at
-// the directory of file.
+// Parse parses data as Load does, without the files of variables beside it; relative paths
+// start at the directory of file.
 func Parse(file string, data []byte) (*Inventory, error) {
 	dir, home, err := places(file)
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, data, dir, home, os.LookupEnv, nil)
+	return parse(source{file, data, dir, home, os.LookupEnv, os.ReadFile}, nil)
 }
 
 func places(file string) (dir, home string, err error) {
@@ -64,18 +64,26 @@ func places(file string) (dir, home string, err error) {
 	return dir, home, nil
 }
 
-func parse(name string, data []byte, dir, home string, env func(string) (string, bool), vars *varsDirs) (*Inventory, error) {
-	root, err := strictyaml.Parse(name, data)
-	if err != nil {
+// source is an inventory file and the places that it may read.
+type source struct {
+	name      string // as shown in messages
+	data      []byte
+	dir, home string // absolute directory of the file, and of the user
+	env       func(string) (string, bool)
+	read      func(path string) ([]byte, error) // reads the files of extends
+}
+
+func parse(from source, vars *varsDirs) (*Inventory, error) {
+	root, secrets, err := from.extended()
+	if root == nil {
 		return nil, err
 	}
-	secrets, tagErr := strictyaml.ResolveTags(name, root, env)
-	b := &builder{home: home, vars: vars, inv: &Inventory{File: name, Dir: dir, secrets: secrets}}
-	b.err(tagErr)
-	b.err(strictyaml.Decode(name, root, &b.file))
+	b := &builder{home: from.home, vars: vars, inv: &Inventory{File: from.name, Dir: from.dir, secrets: secrets}}
+	b.err(err)
+	b.err(strictyaml.Decode(from.name, root, &b.file))
 	b.build()
 	if err := strictyaml.Join(b.errs...); err != nil {
-		return &Inventory{File: name, Dir: dir, Cluster: b.inv.Cluster, Artifacts: b.inv.Artifacts, secrets: secrets}, err
+		return &Inventory{File: from.name, Dir: from.dir, Cluster: b.inv.Cluster, Artifacts: b.inv.Artifacts, secrets: secrets}, err
 	}
 	return b.inv, nil
 }
@@ -122,8 +130,11 @@ func (b *builder) build() {
 	b.resolveBastions()
 }
 
-// at adds the file to the position of a reference, which was decoded without it.
+// at adds the file to the position of a reference, which was decoded without it, unless the
+// reference comes from another file.
 func (b *builder) at(pos strictyaml.Pos) strictyaml.Pos {
-	pos.File = b.inv.File
+	if pos.File == "" {
+		pos.File = b.inv.File
+	}
 	return pos
 }

@@ -16,10 +16,10 @@ import (
 
 // read parses a file that stands in /etc/site, for a user whose home is /home/u.
 func read(text string, env map[string]string) (*Inventory, error) {
-	return parse("inventory.yaml", []byte(text), "/etc/site", "/home/u", func(k string) (string, bool) {
+	return parse(source{"inventory.yaml", []byte(text), "/etc/site", "/home/u", func(k string) (string, bool) {
 		v, ok := env[k]
 		return v, ok
-	}, nil)
+	}, os.ReadFile}, nil)
 }
 
 func mustRead(t testing.TB, text string) *Inventory {

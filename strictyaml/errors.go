@@ -17,12 +17,12 @@ type Pos struct {
 	Col  int    `json:"col"`
 }
 
-// At returns the position of a node.
+// At returns the position of a node in file, or in the file that SetOrigin has given it.
 func At(file string, n *yaml.Node) Pos {
 	if n == nil {
 		return Pos{File: file}
 	}
-	return Pos{File: file, Line: n.Line, Col: n.Column}
+	return Pos{File: originOf(n, file), Line: n.Line, Col: n.Column}
 }
 
 // String returns "file:line:col", without the unknown parts.

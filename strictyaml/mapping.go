@@ -40,7 +40,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, at path) {
 		return
 	}
 	s := shapeOf(v.Type())
-	rest := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
+	rest := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, HeadComment: n.HeadComment}
 	present := map[string]bool{}
 	for _, p := range d.pairs(n, at) {
 		f := s.byName[p.key.Value]

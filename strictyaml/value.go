@@ -138,7 +138,7 @@ func (d *decoder) report(n *yaml.Node, at path, err error) {
 		for _, e := range collect(err) {
 			here := *e
 			if here.File == "" {
-				here.File = d.file
+				here.File = originOf(n, d.file)
 			}
 			if here.Line == 0 {
 				here.Line, here.Col = n.Line, n.Column

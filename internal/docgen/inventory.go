@@ -25,6 +25,12 @@ ranges inside a YAML list in brackets: ` + "`[\"m[1:3]\", n7]`" + `; no quotes a
 the file, and settings of the host override both. ` + "`ssh`, `vars` and `labels`" + ` are overridden key by key. ` + "`overrides`" + ` merge
 deeply: mappings merge, other values replace. ` + "`deployer inventory show HOST`" + ` prints each value with its position.
 
+**Shared files.** ` + "`extends: [../shared/cluster.yaml, ../shared/network.yaml]`" + ` lays this file over others, so that many inventories share a
+section. A path is relative to the file that has it. Later files of the list win over earlier ones, and this file wins over all: mappings
+merge at any depth, any other value (a list too) replaces the one below, and null removes it. Files may extend further
+files, of the same git repository only. Errors name the file that has the value. Paths in a shared file are relative to the
+directory of the inventory, and files of variables are read beside the inventory only.
+
 **Files of variables.** Beside the inventory, ` + "`group_vars/NAME.yaml`" + ` holds variables of a group, a role or all hosts,
 ` + "`host_vars/NAME.yaml`" + ` those of a host; NAME may also be a directory with any number of such files. A file whose name ends in
 ` + "`.age`" + ` is decrypted with your key, and all its values are secret. The same directories beside a playbook are read too. In
