@@ -28,6 +28,7 @@ type upgradeOptions struct {
 	canary         int
 	only           []string
 	drain          string
+	drainTimeout   time.Duration
 	rolloutFile    string
 	plan           rolloutPlan // of rolloutFile
 }
@@ -107,6 +108,7 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	o.drain = upgrade.DrainAuto
 	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
 		"move pods to other nodes first: auto where the work asks for it, always, or never")
+	f.DurationVar(&o.drainTimeout, "drain-timeout", 15*time.Minute, "maximum duration of the drain of a node; after it the node takes pods again and counts as failed")
 }
 
 // defaultUpgrade returns the options of an upgrade without flags.
@@ -155,7 +157,7 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 	out.Kubernetes, out.Tags = o.to, o.only
 	out.Extra = map[string]any{
 		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary, "upgrade_soak": o.soak.String(), "upgrade_pause": o.pause,
-		"upgrade_only": only, "upgrade_drain": o.drain,
+		"upgrade_only": only, "upgrade_drain": o.drain, "upgrade_drain_timeout": o.drainTimeout.String(),
 	}
 	if steps := o.plan.vars(); len(steps) > 0 {
 		out.Extra["upgrade_steps"] = steps

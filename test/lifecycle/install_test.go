@@ -43,7 +43,7 @@ func hostsJoin(s *site) {
 		before[h] = s.Processes(h)
 	}
 	for _, n := range []string{"n1", "n2"} {
-		proxies[n] = s.proxy(n)
+		proxies[n] = s.proxy(n, "nginx")
 	}
 	s.setRoles([]string{"m1"}, minions)
 	s.Must("scale-up")
@@ -61,7 +61,7 @@ func hostsJoin(s *site) {
 		if diff := cmp.Diff(without(before[n], "nginx"), without(s.Processes(n), "nginx")); diff != "" {
 			s.T.Errorf("%s: processes changed when masters joined (-before +after):\n%s", n, diff)
 		}
-		if got := s.proxy(n); got != proxies[n] {
+		if got := s.proxy(n, "nginx"); got != proxies[n] {
 			s.T.Errorf("%s: the main process of the API proxy is %s, and was %s before masters joined: it must reload", n, got, proxies[n])
 		}
 	}
@@ -70,9 +70,9 @@ func hostsJoin(s *site) {
 
 // proxy returns the process id and the start time of the main process of a node's API
 // proxy, which a reload leaves alone.
-func (s *site) proxy(node string) string {
+func (s *site) proxy(node, program string) string {
 	s.T.Helper()
-	return s.Shell(node, `p=$(pgrep -o -x nginx) && echo "$p $(cut -d' ' -f22 /proc/$p/stat)"`)
+	return s.Shell(node, `p=$(pgrep -o -x `+program+`) && echo "$p $(cut -d' ' -f22 /proc/$p/stat)"`)
 }
 
 // without removes the lines of a program from a list of processes.

@@ -148,6 +148,8 @@ func minionsBecomeMasters(s *site) {
 	s.RequireTexts(s.Must("scale-up").Stderr, "nothing to do")
 	s.unchanged("as masters")
 
+	removal := []string{"scale-down", "--yes", "--allow-masters", "--keep-node", "n1"}
+	s.killAtEveryChange(removal, removal)
 	s.scaleDown("--keep-node", "n1", "n2")
 	s.requireMembers(masters...)
 	s.setInventory(good)

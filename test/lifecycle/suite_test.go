@@ -21,8 +21,10 @@ type scenario struct {
 	name string
 	// begin brings the cluster into the state that the scenario begins with; by default it
 	// installs what the inventory names.
-	begin    func(*site)
-	run      func(*site)
+	begin func(*site)
+	run   func(*site)
+	// end undoes what begin has done, without the prober.
+	end      func(*site)
 	tolerate prober.Tolerance
 	// outage is true when the whole cluster is off for a while. What clients notice is
 	// printed and kept, and does not count.
@@ -115,6 +117,9 @@ func (s *suite) scenario(t *testing.T, sc scenario) {
 		s.write(t)
 		if t.Failed() {
 			on.recover()
+		}
+		if sc.end != nil {
+			sc.end(on)
 		}
 	}()
 	time.Sleep(settle)

@@ -1,0 +1,40 @@
+//go:build lab
+
+package lifecycle
+
+import "deployer/test/harness"
+
+// haproxyCluster lets HAProxy be the API proxy of nodes.
+func haproxyCluster(s *site) { s.proxyKind("haproxy") }
+
+// nginxCluster lets nginx be the API proxy of nodes, as by default.
+func nginxCluster(s *site) { s.proxyKind("nginx") }
+
+// proxyKind sets the program of the API proxies, for the scenarios behind too.
+func (s *site) proxyKind(kind string) {
+	s.T.Helper()
+	s.fullCluster()
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "proxy")["kind"] = kind })
+	s.suite.full = s.inventory()
+	s.Must("install")
+	for _, n := range minions {
+		s.proxy(n, kind)
+	}
+}
+
+// haproxyReload takes a master out and adds it again: the HAProxy of each minion gets its
+// list of masters by reload.
+func haproxyReload(s *site) {
+	before := map[string]string{}
+	for _, n := range minions {
+		before[n] = s.proxy(n, "haproxy")
+	}
+	s.scaleDown("m3")
+	s.requireMembers("m1", "m2")
+	s.comeBack()
+	for _, n := range minions {
+		if got := s.proxy(n, "haproxy"); got != before[n] {
+			s.T.Errorf("%s: the main process of HAProxy is %s, and was %s before: it must reload", n, got, before[n])
+		}
+	}
+}

@@ -1,0 +1,211 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
+)
+
+// blockedNode upgrades while the budget of an application allows no eviction from n2. As a
+// critical host n2 stops the upgrade; as a host that may fail it is reported while n3 is
+// upgraded. Each time it takes pods again, and it is upgraded when the budget allows it. A
+// load balancer hears of every node that loses its pods.
+func blockedNode(s *site) {
+	balancer := s.loadBalancer()
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "maintenance")["hooks"] = []any{
+			map[string]any{"name": "balancer", "http": map[string]any{"url": balancer.url + "/{{ host.name }}/drain", "method": "PUT"}},
+			map[string]any{"name": "balancer again", "phase": "after", "http": map[string]any{"url": balancer.url + "/{{ host.name }}/up", "method": "PUT"}},
+		}
+	})
+	s.blockEvictions("n2")
+	upgrade := []string{"upgrade", "--to", newer, "--batch-size", "1", "--max-fail", "1", "--drain-timeout", "20s"}
+
+	o := s.Deployer(append(upgrade, "--rollout", s.rolloutSteps("n1", "n2", "n3"), "--critical", "n2")...)
+	s.RequireExit(o, 1)
+	s.RequireTexts(o.All(), "n2", "PodDisruptionBudget default/blocked allows no disruption now")
+	s.requireVersions(map[string]string{"n1": newer, "n2": older, "n3": older}, "after a critical host failed")
+	s.requireUncordoned("after a critical host failed")
+	s.requireAPIServers(newer)
+
+	o = s.Deployer(append(upgrade, "--rollout", s.rolloutSteps("n3", "n2"))...)
+	s.RequireExit(o, partly)
+	s.RequireTexts(o.All(), "n2", "PodDisruptionBudget default/blocked allows no disruption now")
+	s.requireVersions(map[string]string{"n1": newer, "n2": older, "n3": newer}, "after one host may fail")
+	s.requireUncordoned("after one host may fail")
+
+	s.Kubectl("m1", "delete deployment/blocked pdb/blocked --wait=false")
+	s.Must(upgrade...)
+	s.requireKubelets(newer)
+	s.requireUncordoned("after the budget is gone")
+	for _, n := range nodes {
+		if got := balancer.heard(n); got != "drain up" {
+			s.T.Errorf("the load balancer heard of %s: %q, want drain, then up", n, got)
+		}
+	}
+	s.setInventory(good)
+	s.setVersion(newer)
+	s.unchanged("after the upgrade")
+}
+
+// cpuManagerPolicy gives the kubelets another policy of the CPU manager, which asks for
+// drained nodes: install refuses it, an upgrade pauses behind its first minion, and its
+// continuation changes the others. The way back is an upgrade too.
+func cpuManagerPolicy(s *site) {
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		kubelet := harness.Section(inv, "cluster", "overrides", "kubelet")
+		kubelet["cpuManagerPolicy"], kubelet["kubeReserved"] = "static", map[string]any{"cpu": "100m"}
+	})
+	o := s.Deployer("install")
+	s.RequireExit(o, 4)
+	s.RequireTexts(o.All(), "cpuManagerPolicy changes from none to static", "deployer upgrade")
+	s.requirePolicies("after install refused", map[string]int{"none": 6})
+
+	o = s.Deployer("upgrade", "--pause", "--soak", "5s", "--batch-size", "2")
+	s.RequireExit(o, 130)
+	s.RequireTexts(o.All(), "pauses after its canaries", "deployer resume")
+	s.requirePolicies("after the pause", map[string]int{"none": 2, "static": 4})
+	s.requireUncordoned("during the pause")
+
+	s.Must("resume")
+	s.requirePolicies("after the upgrade was resumed", map[string]int{"static": 6})
+	s.requireUncordoned("after the upgrade was resumed")
+	s.unchanged("with the policy static")
+
+	s.setInventory(good)
+	s.Must("upgrade", "--batch-size", "3")
+	s.requirePolicies("after the way back", map[string]int{"none": 6})
+	s.requireUncordoned("after the way back")
+	s.unchanged("after the way back")
+}
+
+// requirePolicies checks how many nodes' kubelets use which policy of the CPU manager, by
+// the file in which they keep their assignments.
+func (s *site) requirePolicies(when string, want map[string]int) {
+	s.T.Helper()
+	got := map[string]int{}
+	for _, n := range nodes {
+		got[s.Shell(n, `sed 's/.*"policyName":"\([a-z]*\)".*/\1/' /var/lib/kubelet/cpu_manager_state`)]++
+	}
+	for policy, count := range want {
+		if got[policy] != count {
+			s.T.Errorf("%s nodes have the policies %v, want %v", when, got, want)
+			return
+		}
+	}
+}
+
+// requireVersions checks the versions of some kubelets.
+func (s *site) requireVersions(want map[string]string, when string) {
+	s.T.Helper()
+	got := s.kubelets()
+	for node, version := range want {
+		if got[node] != version {
+			s.T.Errorf("%s the kubelet of %s is %s, want %s", when, node, got[node], version)
+		}
+	}
+}
+
+// rolloutSteps writes a rollout plan in which minions follow each other.
+func (s *site) rolloutSteps(minions ...string) string {
+	s.T.Helper()
+	text := "steps:\n"
+	for _, m := range minions {
+		text += "  - {hosts: " + m + "}\n"
+	}
+	file := filepath.Join(s.T.TempDir(), strings.Join(minions, "-")+".yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+	return file
+}
+
+// blockEvictions runs an application of two replicas of which the node has one and none can
+// have the other, with a budget that asks for one.
+func (s *site) blockEvictions(node string) {
+	s.T.Helper()
+	s.Shell("m1", fmt.Sprintf(`cat > /tmp/blocked.yaml <<'EOF'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: blocked}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: blocked}}
+  template:
+    metadata: {labels: {app: blocked}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      nodeSelector: {kubernetes.io/hostname: %s}
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: blocked}}}
+      containers: [{name: blocked, image: %s, imagePullPolicy: Never, args: [probe, serve, --listen, ":8080"]}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: blocked}
+spec: {minAvailable: 1, selector: {matchLabels: {app: blocked}}}
+EOF
+kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f /tmp/blocked.yaml`, node, s.ProbeImage(node)))
+	s.Eventually(time.Minute, "a pod of the application runs on "+node, func() error {
+		if got := s.Kubectl("m1", "get deployment blocked -o 'jsonpath={.status.readyReplicas}'"); got != "1" {
+			return fmt.Errorf("%q pods are ready", got)
+		}
+		return nil
+	})
+}
+
+// loadBalancer is a server of hooks, which keeps what it is told.
+type loadBalancer struct {
+	url string
+
+	mu    sync.Mutex
+	calls []string // /NODE/EVENT
+}
+
+// loadBalancer starts a load balancer in the controller's network.
+func (s *site) loadBalancer() *loadBalancer {
+	s.T.Helper()
+	listener, err := s.Listen(net.JoinHostPort(plan.Controller().String(), "0"))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	b := &loadBalancer{url: "http://" + listener.Addr().String()}
+	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	s.T.Cleanup(func() { _ = server.Close() })
+	return b
+}
+
+// ServeHTTP keeps a request.
+func (b *loadBalancer) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, r.Method+" "+r.URL.Path)
+}
+
+// heard returns the last two events of a node.
+func (b *loadBalancer) heard(node string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var events []string
+	for _, call := range b.calls {
+		if event, ok := strings.CutPrefix(call, "PUT /"+node+"/"); ok {
+			events = append(events, event)
+		}
+	}
+	return strings.Join(events[max(0, len(events)-2):], " ")
+}
