@@ -91,6 +91,9 @@ func (c Runner) changing(o Options) (*Run, error) {
 		return nil, err
 	}
 	r.logged, r.locks = true, true
+	if o.Verb == verbScaleUp {
+		r.budget = r.scaleUpBudget()
+	}
 	return r, nil
 }
 
