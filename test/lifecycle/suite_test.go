@@ -132,6 +132,11 @@ func (s *site) recover() {
 		s.T.Error(err)
 		return
 	}
+	for _, h := range nodes {
+		if _, err := s.SSH(s.T.Context(), h, "true"); err != nil {
+			s.T.Logf("%s is started again: %v", h, s.Start(s.T.Context(), h))
+		}
+	}
 	if o := s.Deployer("install"); o.Code != 0 {
 		s.T.Errorf("installing again after the scenario failed: exit %d\n%s", o.Code, o.All())
 	}

@@ -13,9 +13,10 @@ import (
 type Tolerance struct {
 	// Gap is how long a gap may be, by default [Retry]. Calls may fail within a longer one.
 	Gap time.Duration
-	// DNSGap is Gap for DNS, where a node with a DNS pod loses its power: until Kubernetes
-	// notices, after 50 s (--node-monitor-grace-period), the Service still has that pod.
-	DNSGap   time.Duration
+	// PodGap is Gap for DNS and the Service, where a node with a pod of theirs loses its power:
+	// until Kubernetes notices, after 50 s (--node-monitor-grace-period), the Service still has
+	// that pod.
+	PodGap   time.Duration
 	Rebooted []string // hosts that reboot: calls from there and their readiness do not count
 	NotReady []string // nodes that may be not Ready for a while
 }
@@ -25,8 +26,8 @@ func (r Report) Problems(t Tolerance) (all []string) {
 	problem := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, kind := range kinds {
 		gap := cmp.Or(t.Gap, Retry)
-		if kind == KindDNS {
-			gap = cmp.Or(t.DNSGap, gap)
+		if kind == KindDNS || kind == KindService {
+			gap = cmp.Or(t.PodGap, gap)
 		}
 		sum := r.Sum(kind, t.Rebooted...)
 		if sum.Calls == 0 {
