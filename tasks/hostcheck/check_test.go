@@ -177,3 +177,17 @@ func TestRealListener(t *testing.T) {
 		t.Errorf("row %+v", row)
 	}
 }
+
+// TestNewSocket checks that a listener is found whose process was not there when the
+// holders of sockets were listed.
+func TestNewSocket(t *testing.T) {
+	t.Parallel()
+	sys := host(t)
+	s := &sockets{sys: sys, holders: map[string][]string{"5": {"sshd (pid 1)"}}}
+	sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
+	process(t, sys, "12", "kube-apiserver", "77")
+	got := Requirement{Kind: "port", Port: 6443, Owners: []string{"kube-apiserver"}}.port(s)
+	if !got.OK || !strings.Contains(got.Detail, "held by kube-apiserver (pid 12)") {
+		t.Errorf("the port is %+v, want one that is held by kube-apiserver", got)
+	}
+}

@@ -41,6 +41,14 @@ func (r Requirement) port(s *sockets) checkresult.Row {
 		return checkresult.OK("free")
 	}
 	holders := s.of(inodes)
+	if len(holders) == 0 {
+		// On a host that boots, the socket may be newer than the list of who holds which.
+		s.holders = nil
+		if inodes = listeners(s.sys, cmp.Or(r.Protocol, "tcp"), r.Port); len(inodes) == 0 {
+			return checkresult.OK("free")
+		}
+		holders = s.of(inodes)
+	}
 	if _, err := os.Stat(s.sys.Path(r.Path)); r.Path != "" && err == nil {
 		r.Owners = slices.Concat(r.Owners, r.Former)
 	}
