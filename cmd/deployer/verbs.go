@@ -15,6 +15,7 @@ func verbs(e env) []*cobra.Command {
 		newEtcdCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),
+		newDiagnoseCommand(e),
 		newKubeconfigCommand(e),
 		newRunCommand(e),
 		newExecCommand(e),

@@ -1,0 +1,24 @@
+package runs
+
+import "slices"
+
+// Diagnose returns a run that collects what somebody needs who looks for the cause of a
+// problem, on the hosts of the limit. It changes nothing, has no log and takes no run lock:
+// it works beside another run, one that hangs included. It needs no healthy API server. The
+// variables in Extra are those of the playbook; diagnose_cluster is set here.
+func (c Runner) Diagnose(o Options) (*Run, error) {
+	o.Verb = "diagnose"
+	extra := map[string]any{"diagnose_cluster": true}
+	for name, value := range o.Extra {
+		extra[name] = value
+	}
+	o.Extra = extra
+	r, err := c.withoutArtifacts(o)
+	if err != nil {
+		return nil, err
+	}
+	// Only the masters have the keys with which etcd and the API can be asked.
+	extra["diagnose_cluster"] = slices.ContainsFunc(r.Hosts, func(host string) bool { return r.Project.Cluster.Nodes[host].IsMaster })
+	r.unlocked = true
+	return r, nil
+}
