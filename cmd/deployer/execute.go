@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"os"
+	"time"
 
 	"deployer/engine"
 	"deployer/engine/view"
 	"deployer/runs"
+	"deployer/runs/telemetry"
 )
 
 // runWithDisplay prepares r, opens the display and calls do with it, until do returns.
 // The first interrupt of the user ends do after the steps in flight, the second cancels
-// its context.
+// its context. The environment may switch on metrics and traces; see package telemetry.
 func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Context) error }, s display, do func(context.Context, runs.Observer) (T, error)) (T, error) {
 	if err := r.Prepare(ctx); err != nil {
 		var none T
@@ -18,9 +21,23 @@ func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Con
 	}
 	ctx, interrupt, stop := signals(ctx)
 	defer stop()
+	reporter, err := telemetry.FromEnvironment(ctx, os.Getenv, version)
+	if err != nil {
+		var none T
+		return none, usageError(err)
+	}
 	renderer := s.open()
 	defer renderer.Close()
-	return do(ctx, runs.Observer{Sink: renderer, CheckSink: failuresOnly{renderer, s.json}, Interrupt: interrupt})
+	observer := runs.Observer{Sink: renderer, CheckSink: failuresOnly{renderer, s.json}, Interrupt: interrupt}
+	if reporter == nil {
+		return do(ctx, observer)
+	}
+	observer.Sink = tee{renderer, reporter}
+	result, err := do(ctx, observer)
+	for _, failed := range reporter.Finish(ctx) {
+		renderer.Emit(engine.Event{Time: time.Now(), Type: engine.EventWarning, Text: failed.Error()})
+	}
+	return result, err
 }
 
 // execute runs r, shows its progress and summary, and returns its exit code.
