@@ -19,6 +19,8 @@ GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
+HUGO_VERSION := v0.169.0
+HUGO := $(CACHE)/tools/hugo-$(HUGO_VERSION)
 KWOK_VERSION := v0.8.0
 KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
 S3_SERVER_VERSION := v1.8.0
@@ -142,6 +144,20 @@ bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK play
 docs: ## generate docs/reference from the code, and docs/security.md from its checks
 	go run ./cmd/deployer docs docs/reference
 	go test ./test/cis -run TestPageIsOfTheList -update
+
+$(HUGO):
+	mkdir -p $(dir $(HUGO))
+	CGO_ENABLED=0 GOBIN=$(dir $(HUGO))tmp go install -ldflags "-s -w" github.com/gohugoio/hugo@$(HUGO_VERSION)
+	mv $(dir $(HUGO))tmp/hugo $@
+
+# HUGO=hugo takes that of the machine, 0.111 or newer.
+.PHONY: site
+site: $(HUGO) ## build bin/site, the documentation as HTML (bin/site/index.html)
+	$(HUGO) --source site --destination $(CURDIR)/bin/site --cleanDestinationDir
+
+.PHONY: pictures
+pictures: build ## generate the pictures of docs/images
+	bin/deployer graph -i docs/images/inventory.yaml --fold > docs/images/install.svg
 
 .PHONY: clean
 clean: ## remove what was built here

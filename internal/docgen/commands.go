@@ -2,6 +2,7 @@ package docgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 		about = "Generate the script that completes commands and flags in your shell: bash, zsh, fish or powershell.\n" +
 			"`deployer completion SHELL --help` explains its installation."
 	}
-	fmt.Fprintf(b, "%s\n", strings.TrimSpace(about))
+	fmt.Fprintf(b, "%s\n", fenceTables(strings.TrimSpace(about)))
 	if c.Runnable() && !c.HasSubCommands() {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", c.UseLine())
 	}
@@ -45,6 +46,23 @@ func writeCommand(b *strings.Builder, c *cobra.Command) {
 			writeCommand(b, sub)
 		}
 	}
+}
+
+// fenceTables makes code blocks of the paragraphs that are indented, such as tables:
+// Markdown would join their lines.
+func fenceTables(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		lines := strings.Split(p, "\n")
+		if slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "  ") }) {
+			continue
+		}
+		for j := range lines {
+			lines[j] = lines[j][2:]
+		}
+		paragraphs[i] = "```\n" + strings.Join(lines, "\n") + "\n```"
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {

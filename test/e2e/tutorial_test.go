@@ -1,0 +1,75 @@
+//go:build lab
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
+)
+
+// tutorialBlock finds the commands of docs/tutorial.md with their names and exit codes, and
+// its files.
+var tutorialBlock = regexp.MustCompile("(?ms)^```(sh|yaml) ([a-z.-]+)(?: (\\d+))?\n(.*?)^```$")
+
+// TestTutorial runs the commands of the tutorial in their order.
+func TestTutorial(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = "v1.35.4" })
+	dir := t.TempDir()
+	for _, m := range tutorialBlock.FindAllStringSubmatch(string(page), -1) {
+		kind, name, text := m[1], m[2], m[4]
+		if kind == "yaml" {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, _ := strconv.Atoi(m[3])
+		if !t.Run(name, func(t *testing.T) { s.on(t).tutorialStep(text, dir, want) }) {
+			return
+		}
+		if name == "upgrade" { // as the page says
+			s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = "v1.36.3" })
+		}
+	}
+}
+
+// tutorialStep runs the lines of a block. Files are in dir.
+func (s *site) tutorialStep(text, dir string, want int) {
+	for line := range strings.Lines(text) {
+		line = strings.ReplaceAll(strings.TrimSpace(line), " -i inventory.yaml", "")
+		switch {
+		case strings.HasPrefix(line, "deployer "):
+			argv := strings.Fields(line)[1:]
+			for i, word := range argv {
+				if word == "greeting.yaml" || word == "backups" {
+					argv[i] = filepath.Join(dir, word)
+				}
+			}
+			if argv[0] == "diagnose" {
+				argv = append(argv, "--file", filepath.Join(dir, "diagnosis.tar.gz"))
+			}
+			if argv[0] == "apply" {
+				argv = slices.Insert(argv, 1, "-i", s.Inventory)
+			}
+			s.RequireExit(s.Deployer(argv...), want)
+		case strings.HasPrefix(line, "lab ssh --name tutorial "):
+			host, command, _ := strings.Cut(strings.TrimPrefix(line, "lab ssh --name tutorial "), " -- ")
+			s.Shell(host, command)
+		default:
+			s.T.Fatalf("the tutorial has a command that is neither deployer nor lab ssh: %s", line)
+		}
+	}
+}
