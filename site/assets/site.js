@@ -10,6 +10,7 @@ const pages = document.getElementById("nav");
 const current = pages.querySelector("a[aria-current]");
 if (current) pages.scrollTop = current.offsetTop - pages.offsetTop - pages.clientHeight / 3;
 
+// Links are rewritten to be relative, other attributes are not: addresses come from links.
 const input = document.getElementById("search");
 const list = document.getElementById("results");
 let loading;
@@ -18,7 +19,7 @@ let loading;
 function load() {
   loading ??= new Promise((resolve) => {
     const script = document.createElement("script");
-    script.src = input.dataset.index;
+    script.src = document.getElementById("index").href;
     script.onload = resolve;
     document.head.append(script);
   });
@@ -46,7 +47,7 @@ async function search() {
   list.replaceChildren(...found.map(([, page]) => {
     const at = Math.max(0, page.low.indexOf(words[0]) - 40);
     const a = document.createElement("a");
-    a.href = input.dataset.root.replace(/index\.html$/, "") + page.u;
+    a.href = new URL(page.u, document.getElementById("home").href).href;
     a.textContent = page.t;
     const part = document.createElement("small");
     part.textContent = "…" + page.x.slice(at, at + 110) + "…";
