@@ -19,8 +19,6 @@ GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
-HUGO_VERSION := v0.169.0
-HUGO := $(CACHE)/tools/hugo-$(HUGO_VERSION)
 KWOK_VERSION := v0.8.0
 KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
 S3_SERVER_VERSION := v1.8.0
@@ -28,9 +26,11 @@ S3_SERVER := $(CACHE)/tools/versitygw-$(S3_SERVER_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
 # curl, and openssl signs as a foreign authority does), those of the
-# lab and the artifact builder, and those that the benchmark compares with.
+# lab and the artifact builder, the generator of the site, and those that the benchmark
+# compares with.
 TEST_PACKAGES := gcc libc6-dev git curl openssl
 LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev qemu-user-static
+SITE_PACKAGES := hugo
 ANSIBLE_PACKAGES := ansible-core ansible-mitogen
 
 # install-missing PACKAGES: asks apt only when something is missing.
@@ -145,15 +145,10 @@ docs: ## generate docs/reference from the code, and docs/security.md from its ch
 	go run ./cmd/deployer docs docs/reference
 	go test ./test/cis -run TestPageIsOfTheList -update
 
-$(HUGO):
-	mkdir -p $(dir $(HUGO))
-	CGO_ENABLED=0 GOBIN=$(dir $(HUGO))tmp go install -ldflags "-s -w" github.com/gohugoio/hugo@$(HUGO_VERSION)
-	mv $(dir $(HUGO))tmp/hugo $@
-
-# HUGO=hugo takes that of the machine, 0.111 or newer.
 .PHONY: site
-site: $(HUGO) ## build bin/site, the documentation as HTML (bin/site/index.html)
-	$(HUGO) --source site --destination $(CURDIR)/bin/site --cleanDestinationDir
+site: ## build bin/site, the documentation as HTML (bin/site/index.html)
+	$(call install-missing,$(SITE_PACKAGES))
+	hugo --source site --destination $(CURDIR)/bin/site --cleanDestinationDir
 
 .PHONY: pictures
 pictures: build ## generate the pictures of docs/images
