@@ -44,3 +44,9 @@ func hashOf(content io.Reader) (digest string, size int64, err error) {
 	}
 	return hex.EncodeToString(sum.Sum(nil)), size, nil
 }
+
+// hexSum returns the SHA-256 of content in hex.
+func hexSum(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

@@ -73,11 +73,16 @@ func (l zstdLayer) Uncompressed() (io.ReadCloser, error) {
 // Assemble makes an OCI image of one layer, the tar at layerPath, compressed with
 // zstd. It carries no dates, so the same layer and config give the same digest.
 func Assemble(layerPath, arch string, config v1.Config) (v1.Image, error) {
+	return AssembleOn(empty.Image, layerPath, arch, config)
+}
+
+// AssembleOn is Assemble with the layers of base below. config replaces that of the base.
+func AssembleOn(base v1.Image, layerPath, arch string, config v1.Config) (v1.Image, error) {
 	layer, err := newZstdLayer(layerPath)
 	if err != nil {
 		return nil, err
 	}
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img := mutate.ConfigMediaType(mutate.MediaType(base, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err = mutate.Append(img, mutate.Addendum{Layer: layer})
 	if err != nil {
 		return nil, fmt.Errorf("adding layer %s: %w", layerPath, err)
@@ -88,6 +93,6 @@ func Assemble(layerPath, arch string, config v1.Config) (v1.Image, error) {
 	}
 	file = file.DeepCopy()
 	file.OS, file.Architecture, file.Config = "linux", arch, config
-	file.History = nil
+	file.History, file.Created = nil, v1.Time{}
 	return mutate.ConfigFile(img, file)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -128,23 +127,15 @@ for the lab. Use the directory as artifacts.source of an inventory. An artifact 
 built again only when its inputs have changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if options.Dir == "" {
-				root, err := images.DefaultRoot()
-				if err != nil {
-					return err
-				}
-				options.Dir = filepath.Join(root, "artifacts-src")
+			var err error
+			if options.Dir, err = artifactsDir(options.Dir); err != nil {
+				return err
 			}
 			catalogue, err := images.Embedded()
 			if err != nil {
 				return err
 			}
-			options.Progress = func(ev build.Event) {
-				if ev.State == build.Running && int(ev.Elapsed.Seconds())%10 > 1 {
-					return // one line every ten seconds is enough
-				}
-				fmt.Fprintf(e.stderr, "%2d/%d  %-8s %s  %s\n", ev.Number, ev.Total, ev.State, ev.What, ev.Elapsed.Round(100*time.Millisecond))
-			}
+			options.Progress = buildProgress(e.stderr)
 			index, err := build.Build(cmd.Context(), catalogue, options)
 			if err != nil {
 				return err

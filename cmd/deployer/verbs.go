@@ -33,6 +33,7 @@ func verbs(e env) []*cobra.Command {
 		newSchemaCommand(e),
 		newDocCommand(e),
 		newArtifactsCommand(e),
+		newImagesCommand(e),
 		newVersionCommand(e),
 		newDocsCommand(e),
 	}

@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"deployer/images"
+	"deployer/images/imagefile"
 )
 
 // recipeVersion is part of every key: raise it when a recipe changes in a way that its
@@ -30,8 +32,20 @@ type Options struct {
 	// Arch is the architecture in Go's spelling; default: that of this machine. Debian
 	// packages of another architecture need `dpkg --add-architecture`.
 	Arch string
-	// Names limits the build to these artifacts; default: all.
+	// Names limits the build to these artifacts and images of the graph, and their bases;
+	// default: all of the catalogue.
 	Names []string
+	// Images is the graph of images; default: that of the project.
+	Images *imagefile.Set
+	// OnlyImages builds no files and archives, and without Names all images of the graph.
+	OnlyImages bool
+	// LockPath is the file with the packages of images; default: PackageLockName in Dir.
+	LockPath string
+	// Locked takes the packages in the lock, and asks apt for other ones only.
+	Locked bool
+	// Changed lists packages, by binary or source package, and bases of registries that
+	// are resolved anew in spite of Locked.
+	Changed []string
 	// Progress is called from one goroutine at a time; may be nil.
 	Progress func(Event)
 }
@@ -53,7 +67,9 @@ type Event struct {
 	State State
 	// What is the artifact, or "programs of <module>" while a module is compiled.
 	What string
-	// Number counts outputs from 1 to Total.
+	// Image is the name of an image, in events of its output.
+	Image string
+	// Number counts the outputs that were begun, from 1 to Total.
 	Number, Total int
 	// Elapsed is the time since the start of What.
 	Elapsed time.Duration
@@ -62,17 +78,22 @@ type Event struct {
 // builder holds the constant values of one Build.
 type builder struct {
 	catalogue *images.Catalogue
+	images    *imagefile.Set
+	lock      *PackageLock
 	options   Options
 	arch      string
 	goVersion string
 	debs      debCache
 	progress  *reporter
+	// compiling is held during a compilation, which uses all cores; indexLock during the
+	// use of the index.
+	compiling, indexLock sync.Mutex
 }
 
 // Build makes every wanted artifact that is missing or has other inputs than before, and
-// returns the index that it has written into options.Dir. It makes one output after
-// another, since the Go compiler uses all cores, and waits for another process that
-// builds into the same directory. A failure does not stop the other outputs; all errors
+// returns the index that it has written into options.Dir. It makes several outputs at
+// once, compiles one module set after another, since the Go compiler uses all cores, and
+// waits for another process that builds into the same directory. A failure does not stop the other outputs; all errors
 // are returned together, and the index lists the existing outputs.
 func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*images.Index, error) {
 	b, err := newBuilder(ctx, catalogue, options)
@@ -95,7 +116,7 @@ func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*
 	if err != nil {
 		return nil, fmt.Errorf("building artifacts: %w", err)
 	}
-	var all []output
+	var all []*output
 	err = b.progress.during("list of Debian packages", func() error {
 		for _, kubernetes := range b.options.Kubernetes {
 			some, err := b.outputs(ctx, kubernetes)
@@ -109,15 +130,20 @@ func Build(ctx context.Context, catalogue *images.Catalogue, options Options) (*
 	if err != nil {
 		return nil, err
 	}
-	all = slices.CompactFunc(sortedOutputs(all), func(x, y output) bool { return x.ref == y.ref })
-	return index, b.makeAll(ctx, index, all)
+	if err := b.lock.Write(); err != nil {
+		return nil, err
+	}
+	return index, b.makeAll(ctx, index, distinct(all))
 }
 
-// sortedOutputs sorts the outputs by ref. The order costs nothing, because outputs of
-// one compilation share its cache.
-func sortedOutputs(all []output) []output {
-	slices.SortStableFunc(all, func(x, y output) int { return x.ref.Compare(y.ref) })
-	return all
+// distinct returns the first output of each ref: Kubernetes versions share most of them.
+func distinct(all []*output) []*output {
+	seen := map[images.Ref]bool{}
+	return slices.DeleteFunc(all, func(o *output) bool {
+		double := seen[o.ref]
+		seen[o.ref] = true
+		return double
+	})
 }
 
 func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Options) (*builder, error) {
@@ -137,10 +163,24 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 	if len(options.Kubernetes) == 0 {
 		options.Kubernetes = []string{catalogue.Default}
 	}
-	for _, name := range options.Names {
-		if _, err := catalogue.Artifact(name); err != nil {
+	if options.Images == nil {
+		set, err := imagefile.Embedded()
+		if err != nil {
 			return nil, err
 		}
+		options.Images = set
+	}
+	for _, name := range options.Names {
+		if _, err := catalogue.Artifact(name); err != nil && !options.Images.Has(name) {
+			return nil, fmt.Errorf("%w; images are %s", err, strings.Join(options.Images.Names(), ", "))
+		}
+	}
+	if options.LockPath == "" {
+		options.LockPath = filepath.Join(options.Dir, PackageLockName)
+	}
+	lock, err := ReadPackageLock(options.LockPath)
+	if err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
 		return nil, err
@@ -150,16 +190,23 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 		return nil, err
 	}
 	debs, err := openDebCache(filepath.Join(options.Work, "debs"), options.Arch)
+	if err == nil {
+		debs, err = debs.withForeignLists(ctx, filepath.Join(options.Work, "apt"))
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &builder{
-		catalogue: catalogue, options: options, arch: options.Arch, debs: debs,
+		catalogue: catalogue, images: options.Images, lock: lock, options: options, arch: options.Arch, debs: debs,
 		goVersion: strings.TrimSpace(string(version)), progress: &reporter{report: options.Progress},
 	}, nil
 }
 
+// wanted reports whether the build is asked for a file or an archive.
 func (b *builder) wanted(name string) bool {
+	if b.options.OnlyImages {
+		return false
+	}
 	return len(b.options.Names) == 0 || slices.Contains(b.options.Names, name)
 }
 
@@ -185,6 +232,8 @@ func (b *builder) binaries(ctx context.Context, m module) (func(program string) 
 	}
 	dir := filepath.Join(b.options.Work, "modules", m.name+"-"+key)
 	at := func(program string) string { return filepath.Join(dir, "bin", program) }
+	b.compiling.Lock()
+	defer b.compiling.Unlock()
 	if _, err := os.Stat(dir); err == nil {
 		return at, nil
 	}

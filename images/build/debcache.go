@@ -25,7 +25,8 @@ const aptLists = "/var/lib/apt/lists"
 type debCache struct {
 	dir   string
 	arch  string
-	lists string // fingerprint of apt's lists
+	lists string   // fingerprint of apt's lists
+	apt   []string // options of apt that choose lists of another architecture
 	// known caches the output of apt-cache in this process: the closures overlap, and each
 	// call of apt-cache reads all its lists.
 	known map[string]deb
@@ -35,8 +36,14 @@ func openDebCache(dir, arch string) (debCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return debCache{}, err
 	}
+	fingerprint, err := listsFingerprint(aptLists)
+	return debCache{dir: dir, arch: arch, lists: fingerprint, known: map[string]deb{}}, err
+}
+
+// listsFingerprint returns a digest that changes when apt's lists in dir change.
+func listsFingerprint(dir string) (string, error) {
 	var inputs []string
-	err := filepath.WalkDir(aptLists, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 			return fs.SkipDir // no lists at all, or apt's private directory of partial downloads
@@ -52,13 +59,13 @@ func openDebCache(dir, arch string) (debCache, error) {
 		inputs = append(inputs, fmt.Sprint(path, info.Size(), info.ModTime().UnixNano()))
 		return nil
 	})
-	return debCache{dir, arch, keyOf(inputs...), map[string]deb{}}, err
+	return keyOf(inputs...), err
 }
 
 // closure returns the cached closure of roots, computed anew when apt's lists have
 // changed.
 func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
-	path := filepath.Join(c.dir, "closure-"+keyOf("closure 1", c.lists, c.arch, strings.Join(roots, " "))+".json")
+	path := filepath.Join(c.dir, "closure-"+keyOf("closure 2", c.lists, c.arch, strings.Join(roots, " "))+".json")
 	var debs []deb
 	if content, err := os.ReadFile(path); err == nil && json.Unmarshal(content, &debs) == nil {
 		return debs, nil
@@ -78,7 +85,7 @@ func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
 func (c debCache) show(ctx context.Context, names []string) (map[string]deb, error) {
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return c.known[name].Name != "" })
 	if len(unknown) > 0 {
-		packages, err := showPackages(ctx, c.arch, unknown)
+		packages, err := showPackages(ctx, c.apt, c.arch, unknown)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +128,7 @@ func (c debCache) download(ctx context.Context, missing map[string]deb) error {
 	defer os.RemoveAll(tmp)
 	// APT::Sandbox::User is empty: otherwise apt warns that it cannot write to a private
 	// directory.
-	args := []string{"-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download"}
+	args := append(slices.Clone(c.apt), "-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download")
 	for _, digest := range slices.Sorted(maps.Keys(missing)) {
 		args = append(args, missing[digest].Name+":"+c.arch+"="+missing[digest].Version)
 	}

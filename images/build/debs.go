@@ -13,9 +13,11 @@ import (
 
 // deb is apt's record of a Debian package.
 type deb struct {
-	Name     string   `json:"name"`
-	Version  string   `json:"version"`
-	Arch     string   `json:"arch"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Arch    string `json:"arch"`
+	// Source is the source package, where it has another name.
+	Source   string   `json:"source,omitempty"`
 	SHA256   string   `json:"sha256"`
 	Depends  []string `json:"depends"`
 	Provides []string `json:"provides"`
@@ -78,8 +80,8 @@ func provided(found map[string]deb, name string) bool {
 	return false
 }
 
-func showPackages(ctx context.Context, arch string, names []string) (map[string]deb, error) {
-	args := []string{"show", "--no-all-versions"}
+func showPackages(ctx context.Context, apt []string, arch string, names []string) (map[string]deb, error) {
+	args := append(slices.Clone(apt), "show", "--no-all-versions")
 	for _, n := range names {
 		args = append(args, n+":"+arch)
 	}
@@ -113,6 +115,8 @@ func parseStanza(stanza []byte) deb {
 			d.Version = value
 		case "Architecture":
 			d.Arch = value
+		case "Source":
+			d.Source, _, _ = strings.Cut(value, " ") // without a version in parentheses
 		case "SHA256":
 			d.SHA256 = value
 		case "Depends", "Pre-Depends":

@@ -12,9 +12,12 @@ import (
 
 // missingLibraries lists the shared libraries that programs and libraries of the tree
 // need and the tree lacks. It proves, at build time, that the omitted packages are not
-// needed.
-func (t tree) missingLibraries() error {
+// needed. below are the names of files of the image's base.
+func (t tree) missingLibraries(below ...string) error {
 	have := map[string]bool{}
+	for _, name := range below {
+		have[name] = true
+	}
 	for name := range t {
 		have[path.Base(name)] = true
 	}

@@ -6,62 +6,125 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"deployer/images"
 
 	"github.com/hashicorp/go-multierror"
+	"golang.org/x/sync/errgroup"
 )
 
-// makeAll makes the outputs that are not current and writes the index after each, so
-// that an interrupted build can be continued.
-func (b *builder) makeAll(ctx context.Context, index *images.Index, all []output) error {
+// makeAll makes the outputs that are not current, several at once and each after its
+// base, and writes the index after each, so that an interrupted build can be continued.
+// all has bases before the images on top of them.
+func (b *builder) makeAll(ctx context.Context, index *images.Index, all []*output) error {
+	var mu sync.Mutex
 	var failures *multierror.Error
 	b.progress.total = len(all)
-	for i, o := range all {
-		b.progress.number = i + 1
-		err := b.makeOne(ctx, index, o)
-		if ctx.Err() != nil {
-			return fmt.Errorf("building artifacts: %w", context.Cause(ctx))
+	made := map[images.Ref]*making{}
+	var group errgroup.Group
+	group.SetLimit(max(2, runtime.GOMAXPROCS(0)))
+	for _, o := range all {
+		m := &making{done: make(chan struct{})}
+		made[o.ref] = m
+		var base *making
+		if o.image != nil && o.image.base != nil {
+			base = made[o.image.base.ref] // begun before, so that waiting for it ends
 		}
-		if err != nil {
-			failures = multierror.Append(failures, fmt.Errorf("building %s: %w", o.ref, err))
-		}
+		group.Go(func() error {
+			defer close(m.done)
+			if m.err = base.wait(); m.err == nil {
+				m.err = b.makeOne(ctx, index, o)
+			}
+			if m.err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failures = multierror.Append(failures, fmt.Errorf("building %s: %w", o.ref, m.err))
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("building artifacts: %w", context.Cause(ctx))
 	}
 	return failures.ErrorOrNil()
 }
 
-func (b *builder) makeOne(ctx context.Context, index *images.Index, o output) error {
-	if err := b.noteVersion(index, o); err != nil {
-		return err
-	}
-	if b.current(index, o) {
-		b.progress.cached(o.ref.String())
+// making is the state of an output that others wait for.
+type making struct {
+	done chan struct{}
+	err  error
+}
+
+// wait returns when the base is made; nil is no base.
+func (m *making) wait() error {
+	if m == nil {
 		return nil
 	}
-	return b.progress.during(o.ref.String(), func() error {
+	<-m.done
+	if m.err != nil {
+		return errors.New("its base was not built")
+	}
+	return nil
+}
+
+func (b *builder) makeOne(ctx context.Context, index *images.Index, o *output) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	b.progress.begin()
+	b.indexLock.Lock()
+	err := b.noteVersion(index, o)
+	current := b.current(index, o)
+	b.indexLock.Unlock()
+	if err != nil {
+		return err
+	}
+	if current {
+		b.progress.cached(o)
+		return nil
+	}
+	return b.progress.duringOutput(o, func() error {
 		entry, err := b.produce(ctx, o)
 		if err != nil {
 			return err
 		}
+		b.indexLock.Lock()
+		defer b.indexLock.Unlock()
 		index.Put(entry)
 		return index.Write(b.options.Dir)
 	})
 }
 
+// ArchivePath returns the path of the file of an entry in a directory source.
+func ArchivePath(dir string, entry images.IndexEntry) string {
+	return filepath.Join(dir, filepath.FromSlash(entry.File))
+}
+
 // current reports whether the file made from the same inputs exists.
-func (b *builder) current(index *images.Index, o output) bool {
+func (b *builder) current(index *images.Index, o *output) bool {
 	entry, ok := index.Find(o.ref)
 	if !ok || entry.Inputs != o.key {
 		return false
 	}
-	info, err := os.Stat(filepath.Join(b.options.Dir, filepath.FromSlash(entry.File)))
-	return err == nil && info.Size() == entry.Size
+	info, err := os.Stat(ArchivePath(b.options.Dir, entry))
+	if err != nil || info.Size() != entry.Size {
+		return false
+	}
+	if o.image != nil {
+		_, err = os.Stat(ArchivePath(b.options.Dir, entry) + SBOMSuffix)
+	}
+	return err == nil
 }
 
 // noteVersion records in the index a version that differs from the catalogue's.
-func (b *builder) noteVersion(index *images.Index, o output) error {
-	if o.artifact.Follows != "" {
-		return nil
+func (b *builder) noteVersion(index *images.Index, o *output) error {
+	if _, err := b.catalogue.Artifact(o.artifact.Name); err != nil || o.artifact.Follows != "" {
+		return nil // an image that is not in the catalogue has no other version there
 	}
 	expected, err := b.catalogue.Version(o.artifact.Name, b.options.Kubernetes[0])
 	if err != nil || expected == o.ref.Version {
@@ -75,7 +138,7 @@ func (b *builder) noteVersion(index *images.Index, o output) error {
 }
 
 // produce makes the file under a temporary name in the same directory.
-func (b *builder) produce(ctx context.Context, o output) (images.IndexEntry, error) {
+func (b *builder) produce(ctx context.Context, o *output) (images.IndexEntry, error) {
 	relative := o.artifact.LayoutPath(o.ref)
 	path := filepath.Join(b.options.Dir, filepath.FromSlash(relative))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -99,6 +162,9 @@ func (b *builder) produce(ctx context.Context, o output) (images.IndexEntry, err
 		name, entry.Manifest, err = images.ReadImageIndex(tmp)
 		if err == nil && name != o.artifact.ImageName(o.ref) {
 			err = errors.New("the archive names another image: " + name)
+		}
+		if err == nil {
+			err = b.writeSBOM(o, entry.Manifest, path+SBOMSuffix)
 		}
 		if err != nil {
 			return images.IndexEntry{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"deployer/images"
@@ -16,31 +17,73 @@ type output struct {
 	origin   string
 	key      string
 	make     func(ctx context.Context, path string) error
+	// image has the inputs of an image; nil for files and archives.
+	image *imageInputs
 }
 
-// outputs returns the outputs for one Kubernetes version.
-func (b *builder) outputs(ctx context.Context, kubernetes string) ([]output, error) {
-	var all []output
+// imageName returns the name of an image; empty for files and archives.
+func (o *output) imageName() string {
+	if o.image == nil {
+		return ""
+	}
+	return o.image.file.Name
+}
+
+// outputs returns the outputs for one Kubernetes version, bases of images before the
+// images on top of them.
+func (b *builder) outputs(ctx context.Context, kubernetes string) ([]*output, error) {
+	var all []*output
+	add := func(o *output) {
+		o.key = keyOf(recipeVersion, o.artifact.Name, string(o.artifact.Kind), o.artifact.ImageName(o.ref), o.key)
+		all = append(all, o)
+	}
+	if _, err := b.catalogue.Version(b.catalogue.Names()[0], kubernetes); err != nil {
+		return nil, err
+	}
 	for _, artifact := range b.catalogue.Artifacts {
+		if artifact.Kind == images.KindImage || !b.wanted(artifact.Name) {
+			continue
+		}
 		version, err := b.catalogue.Version(artifact.Name, kubernetes)
 		if err != nil {
 			return nil, err
-		}
-		if !b.wanted(artifact.Name) {
-			continue
 		}
 		o, err := b.output(ctx, artifact, version)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", artifact.Name, version, err)
 		}
 		o.artifact = artifact
-		o.key = keyOf(recipeVersion, artifact.Name, string(artifact.Kind), artifact.ImageName(o.ref), o.key)
-		all = append(all, o)
+		add(&o)
+	}
+	bases := map[string]*output{}
+	for _, name := range b.images.WithBases(b.imageNames()...) {
+		f, err := b.images.File(name)
+		if err != nil {
+			return nil, err
+		}
+		o, err := b.imageOutput(ctx, f, kubernetes, bases)
+		if err != nil {
+			return nil, err
+		}
+		bases[name] = o
+		add(o)
 	}
 	return all, nil
 }
 
-// output returns the output for one artifact.
+// imageNames returns the images that the build is asked for: without names those of the
+// catalogue, and all of the graph with options.Images set.
+func (b *builder) imageNames() []string {
+	return slices.DeleteFunc(b.images.Names(), func(name string) bool {
+		if len(b.options.Names) > 0 {
+			return !slices.Contains(b.options.Names, name)
+		}
+		_, err := b.catalogue.Artifact(name)
+		return err != nil && !b.options.OnlyImages
+	})
+}
+
+// output returns the output for one file or archive.
 func (b *builder) output(ctx context.Context, a images.Artifact, version string) (output, error) {
 	switch a.Name {
 	case "kubelet", "kubectl":
@@ -54,16 +97,6 @@ func (b *builder) output(ctx context.Context, a images.Artifact, version string)
 		return b.archive(a, version, cniModule(version), nil)
 	case "runc":
 		return b.runc(ctx, a)
-	case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
-		return b.static(ctx, a, version, kubernetesModule(version))
-	case "coredns":
-		return b.static(ctx, a, version, corednsModule(version))
-	case "pause":
-		return b.static(ctx, a, version, module{name: "pause", own: true})
-	case "kube-proxy":
-		return b.kubeProxy(ctx, a, version)
-	case "nginx", "haproxy":
-		return b.balancer(ctx, a)
 	}
 	return output{}, fmt.Errorf("the builder has no recipe for this artifact; fetch it from upstream or a mirror")
 }

@@ -15,21 +15,37 @@ type reporter struct {
 	number, total int
 }
 
-func (r *reporter) send(state State, what string, elapsed time.Duration) {
+func (r *reporter) send(state State, image, what string, elapsed time.Duration) {
 	if r.report == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report(Event{State: state, What: what, Number: r.number, Total: r.total, Elapsed: elapsed})
+	r.report(Event{State: state, What: what, Image: image, Number: r.number, Total: r.total, Elapsed: elapsed})
 }
 
-func (r *reporter) cached(what string) { r.send(Cached, what, 0) }
+// begin counts one more output that is in work.
+func (r *reporter) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.number++
+}
+
+func (r *reporter) cached(o *output) { r.send(Cached, o.imageName(), o.ref.String(), 0) }
+
+// duringOutput is during for an output.
+func (r *reporter) duringOutput(o *output, do func() error) error {
+	return r.repeat(o.imageName(), o.ref.String(), do)
+}
 
 // during reports the start, progress and end of do.
 func (r *reporter) during(what string, do func() error) error {
+	return r.repeat("", what, do)
+}
+
+func (r *reporter) repeat(image, what string, do func() error) error {
 	start := time.Now()
-	r.send(Started, what, 0)
+	r.send(Started, image, what, 0)
 	done := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
@@ -40,7 +56,7 @@ func (r *reporter) during(what string, do func() error) error {
 			case <-done:
 				return
 			case <-beat.C:
-				r.send(Running, what, time.Since(start))
+				r.send(Running, image, what, time.Since(start))
 			}
 		}
 	})
@@ -48,9 +64,9 @@ func (r *reporter) during(what string, do func() error) error {
 	close(done)
 	beating.Wait()
 	if err != nil {
-		r.send(Failed, what, time.Since(start))
+		r.send(Failed, image, what, time.Since(start))
 		return err
 	}
-	r.send(Built, what, time.Since(start))
+	r.send(Built, image, what, time.Since(start))
 	return nil
 }

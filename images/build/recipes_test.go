@@ -103,19 +103,3 @@ func TestUnknownModuleIsAClearError(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
-
-// Each image says how it is run; the programs are where the publishers have
-// them.
-func TestConfigOf(t *testing.T) {
-	for name, want := range map[string]string{
-		"kube-apiserver": "/usr/local/bin/kube-apiserver", "kube-proxy": "/usr/local/bin/kube-proxy",
-		"coredns": "/coredns", "pause": "/pause",
-	} {
-		if got := configOf(name).Entrypoint; len(got) != 1 || got[0] != want {
-			t.Errorf("%s: entrypoint %q, want %s", name, got, want)
-		}
-	}
-	if got := strings.Join(configOf("nginx").Cmd, " "); got != "nginx -g daemon off;" {
-		t.Errorf("nginx runs %q", got)
-	}
-}

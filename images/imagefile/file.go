@@ -1,0 +1,58 @@
+package imagefile
+
+// Scratch is the base of an image that begins with nothing.
+const Scratch = "scratch"
+
+// File declares one image.
+type File struct {
+	Name                   string            `yaml:"name" required:"true" doc:"Name of the image in the graph and on the command line. An image of the catalogue has its name there."`
+	Image                  string            `yaml:"image" doc:"Full name of the image without tag, for example registry.example/team/tool; default: the name in the catalogue."`
+	Version                string            `yaml:"version" doc:"Version, which is the tag; default: the version in the catalogue."`
+	VersionOfPackage       string            `yaml:"version_of_package" doc:"Debian package whose version is the version of the image."`
+	VersionOfArtifact      string            `yaml:"version_of_artifact" doc:"Artifact of the catalogue whose version is the version of the image."`
+	Base                   string            `yaml:"base" required:"true" doc:"What the image begins with: scratch, the name of another image of the graph, or a reference to an image of a registry, for example registry.example/base:1."`
+	Packages               []string          `yaml:"packages" doc:"Debian packages; their dependencies are installed too."`
+	CertificateAuthorities bool              `yaml:"certificate_authorities" doc:"Whether the image has the certificate authorities of Debian's ca-certificates; default false."`
+	Binaries               []Binary          `yaml:"binaries" doc:"Programs that are compiled from the Go modules of the catalogue."`
+	Files                  []Entry           `yaml:"files" doc:"Files, directories and links, made in this order after packages and binaries."`
+	User                   string            `yaml:"user" doc:"User and group of the program, for example 65532:65532; default: those of the base, or root."`
+	Entrypoint             []string          `yaml:"entrypoint" doc:"Program and its first arguments."`
+	Command                []string          `yaml:"command" doc:"Arguments of the entrypoint, or the program when there is none, that a pod may replace."`
+	Env                    map[string]string `yaml:"env" doc:"Environment variables."`
+	WorkingDir             string            `yaml:"working_dir" doc:"Directory in which the program starts; default /."`
+	StopSignal             string            `yaml:"stop_signal" doc:"Signal that ends the program, for example SIGQUIT; default SIGTERM."`
+	Tests                  []Test            `yaml:"tests" doc:"Commands that are run in the image by deployer images test."`
+
+	// Dir is the directory of the file; empty for embedded files.
+	Dir string `yaml:"-"`
+}
+
+// Binary is one compiled program of an image.
+type Binary struct {
+	From    string `yaml:"from" required:"true" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,pause,shim" doc:"Go module set of the program."`
+	Program string `yaml:"program" required:"true" doc:"Name of the program in the set."`
+	Path    string `yaml:"path" required:"true" doc:"Path in the image."`
+}
+
+// Entry is one change of the image's files. One of Content, Source, Link, MoveFrom and
+// Directory says which.
+type Entry struct {
+	Path      string  `yaml:"path" required:"true" doc:"Path in the image."`
+	Content   *string `yaml:"content" doc:"Content of the file."`
+	Source    string  `yaml:"source" doc:"File whose content is taken; a relative path starts at the directory of the image file."`
+	Link      string  `yaml:"link" doc:"Target of a symbolic link."`
+	MoveFrom  string  `yaml:"move_from" doc:"Path of a file of a package that is moved to path."`
+	Directory bool    `yaml:"directory" doc:"Whether path is a directory; default false."`
+	Mode      string  `yaml:"mode" doc:"Permissions in octal, in quotes; default 0644 for files and 0755 for directories."`
+}
+
+// Test is one command that is run in the image.
+type Test struct {
+	Name    string   `yaml:"name" required:"true" doc:"What the command shows."`
+	Command []string `yaml:"command" required:"true" doc:"Program and arguments; the entrypoint is not put before them."`
+	Exit    int      `yaml:"exit" doc:"Exit code that is expected; default 0."`
+	Output  string   `yaml:"output" doc:"Regular expression that the output, standard error included, must match; default: any output."`
+	// StillRunning is for programs that end by a signal only.
+	StillRunning bool   `yaml:"still_running" doc:"Whether the command must still run after two seconds, after which it is killed; default false."`
+	User         string `yaml:"user" doc:"User and group of the command, as numbers; default: those of the image."`
+}

@@ -1,0 +1,88 @@
+package imagefile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every image of the project has a test, or nothing could promote it.
+func TestEmbedded(t *testing.T) {
+	set, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range set.Files() {
+		if len(f.Tests) == 0 {
+			t.Errorf("image %s has no test", f.Name)
+		}
+	}
+	if got := set.WithDependents("tools"); !slices.Equal(got, []string{"tools", "debug"}) {
+		t.Errorf("on top of tools are %q", got)
+	}
+	if got := set.WithBases("debug"); !slices.Equal(got, []string{"tools", "debug"}) {
+		t.Errorf("debug is built on %q", got)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ content, err string }{
+		"unknown key":    {"name: a\nbase: scratch\npackage: [x]\n", "image.yaml:3:1"},
+		"no base":        {"name: a\n", "base"},
+		"two versions":   {"name: a\nbase: scratch\nversion: \"1\"\nversion_of_package: x\n", "exclude each other"},
+		"own base":       {"name: a\nbase: a\n", "the image itself"},
+		"name of user":   {"name: a\nbase: scratch\nuser: nobody\n", "write numbers"},
+		"relative path":  {"name: a\nbase: scratch\nfiles: [{path: etc/x, content: y}]\n", "write a full path"},
+		"path with dots": {"name: a\nbase: scratch\nfiles: [{path: /etc/../x, content: y}]\n", "write a full path"},
+		"two kinds":      {"name: a\nbase: scratch\nfiles: [{path: /x, content: y, link: /z}]\n", "exactly one of"},
+		"bad mode":       {"name: a\nbase: scratch\nfiles: [{path: /x, content: y, mode: \"rw\"}]\n", "is not octal"},
+		"empty command":  {"name: a\nbase: scratch\ntests: [{name: t, command: []}]\n", "command is empty"},
+		"bad expression": {"name: a\nbase: scratch\ntests: [{name: t, command: [x], output: \"(\"}]\n", "output"},
+		"unknown set":    {"name: a\nbase: scratch\nbinaries: [{from: kubernets, program: x, path: /x}]\n", "kubernetes"},
+		"name":           {"name: A b\nbase: scratch\n", "lower-case"},
+	} {
+		_, err := Read("image.yaml", []byte(test.content))
+		if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), "image.yaml:") {
+			t.Errorf("%s: error is %v, want the place and %q", name, err, test.err)
+		}
+	}
+}
+
+func TestNewSetRefuses(t *testing.T) {
+	for want, files := range map[string][]File{
+		"a is declared twice":      {{Name: "a", Base: Scratch}, {Name: "a", Base: Scratch}},
+		`base "c" is no image`:     {{Name: "a", Base: "c"}},
+		"bases of images: cycle: ": {{Name: "a", Base: "b"}, {Name: "b", Base: "a"}},
+	} {
+		if _, err := NewSet(files); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
+// The images of a directory come beside those of the project, and replace them by name.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no image file") {
+		t.Errorf("error of an empty directory is %v", err)
+	}
+	write("mine.yaml", "name: mine\nimage: registry.example/mine\nversion: \"1\"\nbase: tools\n")
+	write("pause.yaml", "name: pause\nbase: scratch\nuser: \"1\"\n")
+	set, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.WithDependents("tools"); !slices.Contains(got, "mine") {
+		t.Errorf("on top of tools are %q", got)
+	}
+	if f, err := set.File("pause"); err != nil || f.User != "1" {
+		t.Errorf("pause is %+v, %v", f, err)
+	}
+}
