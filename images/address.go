@@ -13,6 +13,9 @@ func (a Artifact) LayoutPath(ref Ref) string {
 	return mirrorPath(a.Address(ref))
 }
 
+// Repository returns the full name of an image without tag; empty for other kinds.
+func (a Artifact) Repository() string { return strings.TrimSuffix(a.Image, ":{version}") }
+
 // mirrorPath moves the host of a URL into the first path element:
 // https://dl.k8s.io/release/x becomes dl.k8s.io/release/x.
 func mirrorPath(address string) string {
