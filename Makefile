@@ -23,6 +23,8 @@ KWOK_VERSION := v0.8.0
 KWOK := $(CACHE)/tools/kwok-$(KWOK_VERSION)
 S3_SERVER_VERSION := v1.8.0
 S3_SERVER := $(CACHE)/tools/versitygw-$(S3_SERVER_VERSION)
+REGISTRY_VERSION := v3.1.2
+REGISTRY := $(CACHE)/tools/registry-$(REGISTRY_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
 # curl, and openssl signs as a foreign authority does), those of the
@@ -85,6 +87,16 @@ $(S3_SERVER):
 	GOBIN=$(dir $(S3_SERVER))tmp go install -ldflags "-s -w" github.com/versity/versitygw/cmd/versitygw@$(S3_SERVER_VERSION)
 	mv $(dir $(S3_SERVER))tmp/versitygw $@
 
+$(REGISTRY):
+	mkdir -p $(dir $(REGISTRY))
+	GOBIN=$(dir $(REGISTRY))tmp go install -ldflags "-s -w" github.com/distribution/distribution/v3/cmd/registry@$(REGISTRY_VERSION)
+	mv $(dir $(REGISTRY))tmp/registry $@
+
+# The output is the path: tests of images call it.
+.PHONY: registry
+registry: $(REGISTRY) ## build the container registry of the tests (cached)
+	@echo $(REGISTRY)
+
 # The output is the path: tests of backups call it.
 .PHONY: s3-server
 s3-server: $(S3_SERVER) ## build the S3-compatible object store of the tests (cached)
@@ -95,7 +107,7 @@ lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run ./...
 
 .PHONY: test
-test: test-packages $(AGENTS) $(S3_SERVER) lint ## unit, property, golden, CLI and small fleet tests
+test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
 	go vet ./...
 	go test -race ./...
 

@@ -1,0 +1,118 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"deployer/images/imagetest"
+)
+
+// ErrNotGreen says that an image has no record of passed tests.
+var ErrNotGreen = errors.New("its tests are not green")
+
+// Promote moves the tag of a stage to the digest that the stage before has, and returns
+// that digest. Every architecture of the image must have a record of passed tests in the
+// registry; the error wraps ErrNotGreen otherwise, and nothing is changed. A record is not
+// signed: who may push to the repository is trusted to push true ones.
+func Promote(ctx context.Context, target Target, image, version string, to Stage) (digest string, err error) {
+	from, err := to.before()
+	if err != nil {
+		return "", err
+	}
+	repository, err := target.repository(image)
+	if err != nil {
+		return "", err
+	}
+	source := repository.Tag(from.Tag(version))
+	found, err := remote.Get(source, options(ctx)...)
+	if err != nil {
+		return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
+	}
+	index, err := found.ImageIndex()
+	if err != nil {
+		return "", fmt.Errorf("promoting %s to %s: it is no index of images as deployer images push writes: %w", source, to, err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
+	}
+	if len(manifest.Manifests) == 0 {
+		return "", fmt.Errorf("promoting %s to %s: the index is empty", source, to)
+	}
+	for _, platform := range manifest.Manifests {
+		if err := requireGreen(ctx, repository, platform); err != nil {
+			return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
+		}
+	}
+	if err := remote.Tag(repository.Tag(to.Tag(version)), found, options(ctx)...); err != nil {
+		return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
+	}
+	return found.Digest.String(), nil
+}
+
+// requireGreen returns an error that wraps ErrNotGreen, unless records of the image's tests
+// are in the registry and all say that they have passed.
+func requireGreen(ctx context.Context, repository name.Repository, platform v1.Descriptor) error {
+	arch := ""
+	if platform.Platform != nil {
+		arch = platform.Platform.Architecture
+	}
+	referrers, err := remote.Referrers(repository.Digest(platform.Digest.String()), options(ctx)...)
+	if err != nil {
+		return fmt.Errorf("asking for the records of %s: %w", platform.Digest, err)
+	}
+	manifest, err := referrers.IndexManifest()
+	if err != nil {
+		return fmt.Errorf("records of %s: %w", platform.Digest, err)
+	}
+	records := 0
+	for _, d := range manifest.Manifests {
+		if d.ArtifactType != string(recordType) {
+			continue
+		}
+		statement, err := readRecord(ctx, repository, d.Digest)
+		if err != nil {
+			return fmt.Errorf("record %s of %s: %w", d.Digest, platform.Digest, err)
+		}
+		if !statement.Green(platform.Digest.String()) {
+			return fmt.Errorf("%s for %s: %w: failed are %q", platform.Digest, arch, ErrNotGreen, statement.Predicate.FailedTests)
+		}
+		records++
+	}
+	if records == 0 {
+		return fmt.Errorf("%s for %s: %w: the registry has no record of them; run deployer images test, and push again", platform.Digest, arch, ErrNotGreen)
+	}
+	return nil
+}
+
+// readRecord reads a record of tests from the registry.
+func readRecord(ctx context.Context, repository name.Repository, digest v1.Hash) (imagetest.Statement, error) {
+	artifact, err := remote.Image(repository.Digest(digest.String()), options(ctx)...)
+	if err != nil {
+		return imagetest.Statement{}, err
+	}
+	layers, err := artifact.Layers()
+	if err != nil {
+		return imagetest.Statement{}, err
+	}
+	if len(layers) != 1 {
+		return imagetest.Statement{}, fmt.Errorf("it has %d layers, not one", len(layers))
+	}
+	packed, err := layers[0].Compressed()
+	if err != nil {
+		return imagetest.Statement{}, err
+	}
+	defer packed.Close()
+	const limit = 1 << 20 // a record has a line for each test
+	content, err := io.ReadAll(io.LimitReader(packed, limit))
+	if err != nil {
+		return imagetest.Statement{}, err
+	}
+	return imagetest.Parse(content)
+}

@@ -1,0 +1,152 @@
+package publish
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"deployer/images"
+	"deployer/images/imagefile"
+	"deployer/images/imagetest"
+	realregistry "deployer/test/registry"
+)
+
+// targets are registries with and without the API for referrers, and distribution's.
+func targets(t *testing.T) map[string]Target {
+	t.Helper()
+	all := map[string]Target{}
+	for name, referrers := range map[string]bool{"with referrers": true, "without referrers": false} {
+		server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
+		t.Cleanup(server.Close)
+		all[name] = Target{Registry: strings.TrimPrefix(server.URL, "http://") + "/mirror"}
+	}
+	if !testing.Short() {
+		all["distribution"] = Target{Registry: realregistry.Start(t) + "/mirror"}
+	}
+	return all
+}
+
+var tests = []imagefile.Test{{Name: "starts", Command: []string{"/x"}}}
+
+// archive writes an image and the record of its tests; failed are the tests that failed.
+func archive(t *testing.T, arch, content string, failed ...string) Platform {
+	t.Helper()
+	dir := t.TempDir()
+	layer := filepath.Join(dir, "layer.tar")
+	if err := os.WriteFile(layer, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	img, err := images.Assemble(layer, arch, v1.Config{Entrypoint: []string{"/x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Platform{Arch: arch, Archive: filepath.Join(dir, "image.tar")}
+	p.SBOM, p.Record = p.Archive+".spdx.json", p.Archive+imagetest.RecordSuffix
+	file, err := os.Create(p.Archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := images.WriteImage(file, "registry.k8s.io/pause:1", img); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.SBOM, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.record(t, "starts", failed...)
+	return p
+}
+
+func (p Platform) record(t *testing.T, passed string, failed ...string) {
+	t.Helper()
+	_, manifest, err := images.ReadImageIndex(p.Archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement, err := imagetest.NewStatement("registry.k8s.io/pause:1", manifest, tests, []string{passed}, failed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := statement.Write(p.Archive); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tagged(t *testing.T, target Target, tag string) string {
+	t.Helper()
+	repository, err := target.repository("registry.k8s.io/pause")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := remote.Head(repository.Tag(tag))
+	if err != nil {
+		return ""
+	}
+	return d.Digest.String()
+}
+
+func TestPushAndPromote(t *testing.T) {
+	for name, target := range targets(t) {
+		t.Run(name, func(t *testing.T) {
+			image := Image{Name: "registry.k8s.io/pause", Version: "1", Platforms: []Platform{archive(t, "amd64", "a"), archive(t, "arm64", "b")}}
+			digest, err := Push(t.Context(), target, image)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Push(t.Context(), target, image); err != nil || again != digest {
+				t.Errorf("pushed again as %s (%v), want %s", again, err, digest)
+			}
+			if got := tagged(t, target, "1-testing"); got != digest {
+				t.Errorf("testing has %s, want %s", got, digest)
+			}
+			if _, err := Promote(t.Context(), target, image.Name, "1", Production); err == nil {
+				t.Error("promoted to production from a stage that does not have it")
+			}
+			for _, stage := range []Stage{Staging, Production} {
+				got, err := Promote(t.Context(), target, image.Name, "1", stage)
+				if err != nil || got != digest || tagged(t, target, stage.Tag("1")) != digest {
+					t.Errorf("%s: promoted %s (%v), want %s", stage, got, err, digest)
+				}
+			}
+		})
+	}
+}
+
+// One architecture whose tests failed, or were not run, holds all of them back.
+func TestPromoteRefuses(t *testing.T) {
+	for name, target := range targets(t) {
+		t.Run(name, func(t *testing.T) {
+			untested := archive(t, "arm64", "d")
+			untested.Record = ""
+			foreign := archive(t, "arm64", "e")
+			foreign.Record = archive(t, "arm64", "f").Record
+			for version, platform := range map[string]Platform{"failed": archive(t, "arm64", "c", "stops"), "untested": untested, "foreign": foreign} {
+				image := Image{Name: "registry.k8s.io/pause", Version: version, Platforms: []Platform{archive(t, "amd64", "a"), platform}}
+				if _, err := Push(t.Context(), target, image); err != nil {
+					t.Fatal(err)
+				}
+				_, err := Promote(t.Context(), target, image.Name, version, Staging)
+				if !errors.Is(err, ErrNotGreen) {
+					t.Errorf("%s: error is %v, want that its tests are not green", version, err)
+				}
+				if got := tagged(t, target, Staging.Tag(version)); got != "" {
+					t.Errorf("%s: staging has %s", version, got)
+				}
+			}
+			if _, err := Promote(t.Context(), target, "registry.k8s.io/pause", "1", Testing); err == nil {
+				t.Error("promoted to testing")
+			}
+		})
+	}
+}
