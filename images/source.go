@@ -38,8 +38,8 @@ type Offer struct {
 }
 
 // OpenSource returns the source for a setting of the inventory: "upstream" or empty,
-// an http or https URL of a mirror, or the path of a directory; a relative path
-// starts at dir.
+// an http or https URL of a mirror, or the path of a directory or a bundle; a relative
+// path starts at dir.
 func OpenSource(spec, dir string) (Source, error) {
 	switch {
 	case spec == "" || spec == "upstream":
@@ -58,6 +58,9 @@ func OpenSource(spec, dir string) (Source, error) {
 	}
 	if !filepath.IsAbs(spec) {
 		spec = filepath.Join(dir, spec)
+	}
+	if info, err := os.Stat(spec); err == nil && info.Mode().IsRegular() {
+		return OpenBundle(spec, "")
 	}
 	return NewDirectory(spec)
 }

@@ -19,7 +19,7 @@ const ProbeName = "probe"
 
 // ArtifactsSpec is the section `artifacts` of an inventory.
 type ArtifactsSpec struct {
-	Source        string   `yaml:"source" doc:"Where binaries and images come from: upstream, an http(s) address of a mirror, or a directory; default upstream."`
+	Source        string   `yaml:"source" doc:"Where binaries and images come from: upstream, an http(s) address of a mirror, a directory, or a bundle; default upstream."`
 	Architectures []string `yaml:"architectures" doc:"Architectures of the hosts: amd64, arm64; default amd64."`
 }
 
@@ -34,8 +34,9 @@ func artifactsOf(inv *inventory.Inventory) (ArtifactsSpec, error) {
 	return spec, nil
 }
 
-// resolver opens the store, the lock file and the source of artifacts.
-func resolver(inv *inventory.Inventory, spec ArtifactsSpec) (*images.Resolver, error) {
+// resolver opens the store, the lock file and the source of artifacts, which is a bundle
+// when the options name one.
+func resolver(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (*images.Resolver, error) {
 	catalogue, err := images.Embedded()
 	if err != nil {
 		return nil, err
@@ -52,11 +53,22 @@ func resolver(inv *inventory.Inventory, spec ArtifactsSpec) (*images.Resolver, e
 	if err != nil {
 		return nil, AsUserError(err)
 	}
-	source, err := images.OpenSource(spec.Source, inv.Dir)
+	source, err := openSource(inv, spec, o)
 	if err != nil {
-		return nil, AsUserError(fmt.Errorf("%s: %w", inv.File, err))
+		return nil, AsUserError(err)
 	}
 	return &images.Resolver{Catalogue: catalogue, Store: store, Lock: lock, Source: source}, nil
+}
+
+func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (images.Source, error) {
+	if o.Bundle != "" {
+		return images.OpenBundle(o.Bundle, o.BundleKey)
+	}
+	source, err := images.OpenSource(spec.Source, inv.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", inv.File, err)
+	}
+	return source, nil
 }
 
 // listArtifacts sets Needed and the names of container images. Of the two API proxies

@@ -28,6 +28,10 @@ type Options struct {
 	Playbook string
 	// Kubernetes is the version of the cluster instead of the inventory's; empty for that.
 	Kubernetes string
+	// Bundle is the path of a bundle that artifacts come from instead of the inventory's
+	// source; empty for that. With BundleKey, the path of a minisign public key, the bundle
+	// must be signed by it.
+	Bundle, BundleKey string
 	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
 	// Groups are added to those of the inventory; only LoadCluster uses them.
@@ -99,7 +103,7 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 		return nil, spec, AsUserError(err)
 	}
 	p.Arch = spec.Architectures[0]
-	p.Artifacts, err = resolver(p.Inventory, spec)
+	p.Artifacts, err = resolver(p.Inventory, spec, o)
 	return p, spec, err
 }
 

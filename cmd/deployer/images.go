@@ -22,7 +22,7 @@ func newImagesCommand(e env) *cobra.Command {
 programs and files, how it starts and how it is tested. The images of the project are
 part of deployer; --images adds those of a directory. They are built without a
 container daemon, and the same inputs give the same digest.`,
-	}, newImagesGraph(e), newImagesBuild(e), newImagesOutdated(e), newImagesTest(e), newImagesPush(e), newImagesPromote(e)))
+	}, newImagesGraph(e), newImagesBuild(e), newImagesOutdated(e), newImagesTest(e), newImagesPush(e), newImagesPromote(e), newImagesBundle(e))
 }
 
 // imageFlags are the flags of the verbs that read image files.

@@ -1,10 +1,15 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
 
 func newInstallCommand(e env) *cobra.Command {
 	var o runOptions
 	var newKey bool
+	var bundle, bundleKey string
 	cmd := &cobra.Command{
 		Use:     "install",
 		GroupID: "cluster",
@@ -23,7 +28,12 @@ once.`,
 				return err
 			}
 			given.Extra = map[string]any{"new_encryption_key": newKey}
-			r, err := newRunner(e).Install(given)
+			if bundleKey != "" && bundle == "" {
+				return usageError(errors.New("--bundle-key is for a bundle: give --bundle too"))
+			}
+			runner := newRunner(e)
+			runner.Bundle, runner.BundleKey = bundle, bundleKey
+			r, err := runner.Install(given)
 			if err != nil {
 				return err
 			}
@@ -33,6 +43,8 @@ once.`,
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
 	cmd.Flags().BoolVar(&newKey, "new-encryption-key", false, "create a new encryption key when every master has lost /etc/kubernetes/encryption.yaml; Secrets encrypted with the lost key become unreadable")
+	cmd.Flags().StringVar(&bundle, "bundle", "", "take all artifacts from this file of deployer images bundle instead of the inventory's source")
+	cmd.Flags().StringVar(&bundleKey, "bundle-key", "", "minisign public key that must have signed the bundle (signature: bundle's name with .minisig)")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
 }

@@ -1,0 +1,162 @@
+package images
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The members of a bundle: an index of artifacts with their digests, the lock file, and
+// the content of each artifact as one zstd stream below contentDir.
+const (
+	bundleIndex = IndexName
+	bundleLock  = LockName
+)
+
+// BundleFormat is the number of the format of bundles.
+const BundleFormat = 1
+
+type bundleDocument struct {
+	Format int `yaml:"format"`
+	Index  `yaml:",inline"`
+}
+
+// WriteBundle writes pinned artifacts into one file for a site without internet: an index
+// with their digests, the lock file, and their content. All must be in the store. The same
+// pins and content give the same bytes.
+func (r *Resolver) WriteBundle(ctx context.Context, w io.Writer, refs []Ref) error {
+	document := bundleDocument{Format: BundleFormat, Index: Index{Versions: r.bundledVersions(refs)}}
+	blobs := map[string]Blob{}
+	for _, ref := range refs {
+		a, err := r.Catalogue.Artifact(ref.Name)
+		if err != nil {
+			return err
+		}
+		blob, err := r.Resolve(ctx, ref)
+		if err != nil {
+			return fmt.Errorf("bundle: %w", err)
+		}
+		pin, _ := r.Lock.Pin(ref)
+		blobs[blob.Digest] = blob
+		document.Put(IndexEntry{
+			Ref: ref, Kind: a.Kind, File: contentName(blob.Digest) + compressedSuffix,
+			SHA256: blob.Digest, Size: blob.Size, Manifest: pin.Manifest, Origin: pin.Source,
+		})
+	}
+	slices.SortFunc(document.Entries, func(a, b IndexEntry) int { return a.Ref.Compare(b.Ref) })
+	index, err := yaml.Marshal(document)
+	if err != nil {
+		return err
+	}
+	lock, err := os.ReadFile(r.Lock.Path())
+	if err != nil {
+		return fmt.Errorf("bundle: reading lock file: %w", err)
+	}
+	archive := tar.NewWriter(w)
+	for _, member := range []struct {
+		name    string
+		content []byte
+	}{{bundleIndex, index}, {bundleLock, lock}} {
+		if err := archive.WriteHeader(bundleHeader(member.name, int64(len(member.content)))); err != nil {
+			return err
+		}
+		if _, err := archive.Write(member.content); err != nil {
+			return err
+		}
+	}
+	for _, entry := range document.Entries {
+		blob, ok := blobs[entry.SHA256]
+		if !ok {
+			continue // two refs with the same content
+		}
+		delete(blobs, entry.SHA256)
+		if err := addToBundle(ctx, archive, entry.File, blob.CompressedPath); err != nil {
+			return fmt.Errorf("bundle: %s: %w", entry.Ref, err)
+		}
+	}
+	return archive.Close()
+}
+
+// bundledVersions returns the versions of the refs that differ from the catalogue's, as a
+// source states them.
+func (r *Resolver) bundledVersions(refs []Ref) map[string]string {
+	versions := map[string]string{}
+	for name, version := range r.Source.Versions() {
+		if slices.ContainsFunc(refs, func(ref Ref) bool { return ref.Name == name && ref.Version == version }) {
+			versions[name] = version
+		}
+	}
+	return versions
+}
+
+func bundleHeader(name string, size int64) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o444, Format: tar.FormatPAX}
+}
+
+func addToBundle(ctx context.Context, archive *tar.Writer, name, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(bundleHeader(name, info.Size())); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, contextReader{ctx, file})
+	return err
+}
+
+// bundleMembers reads the index of a bundle, and the place of each member.
+func bundleMembers(file *os.File) (bundleDocument, map[string]section, error) {
+	const limit = 16 << 20
+	document, members := bundleDocument{}, map[string]section{}
+	archive := tar.NewReader(file)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return document, nil, fmt.Errorf("is it a bundle of deployer images bundle? %w", err)
+		}
+		offset, err := file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return document, nil, err
+		}
+		members[header.Name] = section{offset, header.Size}
+		if len(members) == 1 && header.Name != bundleIndex {
+			return document, nil, fmt.Errorf("its first member is %q, not %s: it is no bundle of deployer images bundle", header.Name, bundleIndex)
+		}
+	}
+	index, ok := members[bundleIndex]
+	if !ok || index.size > limit {
+		return document, nil, fmt.Errorf("it has no usable member %s: it is no bundle of deployer images bundle", bundleIndex)
+	}
+	decoder := yaml.NewDecoder(io.NewSectionReader(file, index.offset, index.size))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&document); err != nil {
+		return document, nil, fmt.Errorf("%s: %w", bundleIndex, err)
+	}
+	if document.Format != BundleFormat {
+		return document, nil, fmt.Errorf("it has the format %d and this version of deployer knows %d: use the version that has written it", document.Format, BundleFormat)
+	}
+	for _, e := range document.Entries {
+		if err := e.check(); err != nil {
+			return document, nil, err
+		}
+		if _, ok := members[e.File]; !ok {
+			return document, nil, fmt.Errorf("the content of %s is missing: copy the bundle again", e.Ref)
+		}
+	}
+	return document, members, nil
+}
