@@ -92,9 +92,12 @@ $(REGISTRY):
 	GOBIN=$(dir $(REGISTRY))tmp go install -ldflags "-s -w" github.com/distribution/distribution/v3/cmd/registry@$(REGISTRY_VERSION)
 	mv $(dir $(REGISTRY))tmp/registry $@
 
-# The output is the path: tests of images call it.
 .PHONY: registry
-registry: $(REGISTRY) ## build the container registry of the tests (cached)
+registry: $(REGISTRY) ## build the container registry that tests of images use when it is there (cached)
+
+# The output is the path: tests of images call it.
+.PHONY: registry-path
+registry-path:
 	@echo $(REGISTRY)
 
 # The output is the path: tests of backups call it.
@@ -107,7 +110,7 @@ lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run ./...
 
 .PHONY: test
-test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
+test: test-packages $(AGENTS) $(S3_SERVER) lint ## unit, property, golden, CLI and small fleet tests
 	go vet ./...
 	go test -race ./...
 

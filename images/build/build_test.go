@@ -199,7 +199,7 @@ func TestBuildsTakeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("stopped"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, errors.New("stopped"))
 	defer cancel()
 	_, err = Build(ctx, catalogueOf(t), Options{Dir: dir, Work: t.TempDir(), Names: []string{"pause"}})
 	if err == nil || !strings.Contains(err.Error(), "another build into") {

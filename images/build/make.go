@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"deployer/images"
@@ -123,8 +124,9 @@ func (b *builder) current(index *images.Index, o *output) bool {
 
 // noteVersion records in the index a version that differs from the catalogue's.
 func (b *builder) noteVersion(index *images.Index, o *output) error {
-	if _, err := b.catalogue.Artifact(o.artifact.Name); err != nil || o.artifact.Follows != "" {
-		return nil // an image that is not in the catalogue has no other version there
+	// An image that is not in the catalogue has no other version there.
+	if o.artifact.Follows != "" || !slices.Contains(b.catalogue.Names(), o.artifact.Name) {
+		return nil
 	}
 	expected, err := b.catalogue.Version(o.artifact.Name, b.options.Kubernetes[0])
 	if err != nil || expected == o.ref.Version {

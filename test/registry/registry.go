@@ -1,7 +1,6 @@
 // Package registry runs a real container registry for tests: distribution's
 // (github.com/distribution/distribution) on a directory of the test and a port of
-// loopback. It is built from its Go module by the target registry of the Makefile, once for
-// a user.
+// loopback. `make registry` builds it from its Go module, once for a user.
 package registry
 
 import (
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -30,15 +28,19 @@ http:
   addr: %s
 `
 
-// Start starts a registry, which ends with the test, and returns its address.
-func Start(t testing.TB) string {
+// Start starts a registry, which ends with the test, and returns its address. It returns
+// false when the registry was not built.
+func Start(t testing.TB) (address string, ok bool) {
 	t.Helper()
 	program := binary(t)
+	if _, err := os.Stat(program); err != nil {
+		return "", false
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
+	address = listener.Addr().String()
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func Start(t testing.TB) string {
 		answer, err := http.Get("http://" + address + "/v2/")
 		if err == nil {
 			_ = answer.Body.Close()
-			return address
+			return address, true
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the registry does not answer: %v", err)
@@ -76,28 +78,16 @@ func Start(t testing.TB) string {
 	}
 }
 
-// binary returns the path of the registry, which it builds when it is not there: about two
-// minutes on two cores.
+// binary returns the path at which `make registry` puts the registry.
 func binary(t testing.TB) string {
 	t.Helper()
 	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		t.Fatalf("finding the module's directory: %v", err)
 	}
-	// Tests of several packages run at the same time.
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "deployer-registry.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	path, err := exec.CommandContext(t.Context(), "make", "-s", "-C", strings.TrimSpace(string(root)), "registry-path").Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("asking make for the registry: %v", err)
 	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	build := exec.CommandContext(t.Context(), "make", "-s", "-C", strings.TrimSpace(string(root)), "registry")
-	build.Stdout, build.Stderr = &stdout, &stderr
-	if err := build.Run(); err != nil {
-		t.Fatalf("building the registry: %v\n%s", err, stderr.String())
-	}
-	return strings.TrimSpace(stdout.String())
+	return strings.TrimSpace(string(path))
 }
