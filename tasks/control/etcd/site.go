@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,9 +23,9 @@ func opener(ctx context.Context, site engine.ActionContext) (Opener, error) {
 	if open, ok := engine.Service[Opener](site.Services()); ok {
 		return open, nil
 	}
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return nil, errors.New("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return nil, err
 	}
 	return OpenWith(ctx, site, ring)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,9 +38,9 @@ func (s *Save) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return engine.Change{}, err
 	}
 	keys, err := ring.Keys()
 	if err != nil {

@@ -3,7 +3,6 @@ package keyring
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +34,8 @@ func (*Load) ReadOnly() bool { return true }
 
 // Check reports the files to create, and fails when the existing ones cannot be merged.
 func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	if _, ok := engine.Service[*Keyring](site.Services()); !ok {
-		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	if _, err := Of(site); err != nil {
+		return engine.Change{}, err
 	}
 	held := Found(site, l.Found)
 	if len(held) == 0 {

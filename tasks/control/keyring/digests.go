@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"errors"
 	"slices"
 
 	"deployer/engine"
@@ -26,9 +25,9 @@ func (*Digests) ReadOnly() bool { return true }
 
 // Check reads the run's keyring.
 func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	ring, ok := engine.Service[*Keyring](site.Services())
-	if !ok {
-		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	ring, err := Of(site)
+	if err != nil {
+		return engine.Change{}, err
 	}
 	keys, err := ring.Keys()
 	if err != nil {

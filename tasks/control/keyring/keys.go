@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"deployer/engine"
 )
 
 // Keys are the complete keys of one cluster. A Keys is immutable.
@@ -47,6 +49,16 @@ type Keyring struct {
 	mu         sync.RWMutex
 	keys       *Keys
 	identities map[string]*tls.Certificate // of the controller, by external authority
+}
+
+// Of returns the keyring of the run that an action belongs to. It fails when the program that
+// started the run provides none.
+func Of(site engine.ActionContext) (*Keyring, error) {
+	ring, ok := engine.Service[*Keyring](site.Services())
+	if !ok {
+		return nil, errors.New("the program that started this run provides no keyring")
+	}
+	return ring, nil
 }
 
 // ErrEmpty reports that the keys are not loaded.

@@ -2,7 +2,6 @@ package rotation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,9 +51,9 @@ func (a *Authority) Check(ctx context.Context, site engine.ActionContext) (engin
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return engine.Change{}, errors.New("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return engine.Change{}, err
 	}
 	keys, err := ring.Keys()
 	if err != nil {

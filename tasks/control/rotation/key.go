@@ -176,9 +176,9 @@ func load(site engine.ActionContext) (*keyring.Keyring, *keyring.Keys, *encrypti
 	if !c.Encryption.AtRest {
 		return nil, nil, nil, errors.New("there is no key to rotate: the inventory says cluster.encryption.at_rest: false")
 	}
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return nil, nil, nil, errors.New("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	keys, err := ring.Keys()
 	if err != nil {

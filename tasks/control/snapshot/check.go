@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"deployer/engine"
@@ -30,9 +29,9 @@ func (s *Check) Check(_ context.Context, site engine.ActionContext) (engine.Chan
 	}
 	var files keyring.Files
 	if !s.IgnoreKeys {
-		ring, ok := engine.Service[*keyring.Keyring](site.Services())
-		if !ok {
-			return engine.Change{}, errors.New("the program that started this run provides no keyring")
+		ring, err := keyring.Of(site)
+		if err != nil {
+			return engine.Change{}, err
 		}
 		keys, err := ring.Keys()
 		if err != nil {

@@ -83,9 +83,9 @@ func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
 
 // cluster asks etcd and the API. An error is the reason why neither can be asked.
 func (s *Survey) cluster(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, found *compare.Observed) error {
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return errors.New("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return err
 	}
 	if err := keyring.Ensure(ctx, site, ring); err != nil {
 		return err

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -44,9 +43,9 @@ func (EtcdTask) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, ok := engine.Service[*keyring.Keyring](site.Services())
-	if !ok {
-		return engine.Change{}, fmt.Errorf("the program that started this run provides no keyring")
+	ring, err := keyring.Of(site)
+	if err != nil {
+		return engine.Change{}, err
 	}
 	open, err := etcd.OpenWith(ctx, site, ring)
 	if err != nil {
