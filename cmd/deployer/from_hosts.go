@@ -75,6 +75,17 @@ func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice 
 	return fetched, nil
 }
 
+// openFor returns a runner for a verb that continues or takes back a run, with the history
+// that open returns. It remembers passwords, because hosts may be asked twice: for their
+// records and in the run. The caller must close the runner's history.
+func (o historyOptions) openFor(ctx context.Context, e env, suffice func([]*history.Entry) bool, whole func([]*history.Entry) []string) (runs.Runner, error) {
+	runner := newRunner(e)
+	runner.PromptSecret = rememberPasswords(runner.PromptSecret)
+	var err error
+	runner.History, err = o.open(ctx, runner, e, suffice, whole)
+	return runner, err
+}
+
 // ofInventory reports whether a run is one of the inventory, as hosts of the inventory have
 // recorded it or as the log of this machine says.
 func (o historyOptions) ofInventory(r *history.Entry) bool {

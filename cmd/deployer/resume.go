@@ -42,10 +42,9 @@ verbs other than install and run, must be confirmed (--yes).`,
 			if err != nil {
 				return err
 			}
-			runner := newRunner(e)
-			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
 			from.Inventory, from.Prompt = o.Inventory, o.Prompt
-			if runner.History, err = from.open(cmd.Context(), runner, e, from.hasUnfinished(args), selectUnfinished(args, o.Inventory)); err != nil {
+			runner, err := from.openFor(cmd.Context(), e, from.hasUnfinished(args), selectUnfinished(args, o.Inventory))
+			if err != nil {
 				return err
 			}
 			defer runner.History.Close()

@@ -61,10 +61,9 @@ which reverts hosts one by one and without gates.`,
 			if !cmd.Flags().Changed("inventory") {
 				given.Inventory = "" // the inventory of the run
 			}
-			runner := newRunner(e)
-			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
 			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
-			if runner.History, err = o.from.open(cmd.Context(), runner, e, o.from.hasRun(cmd, args), selectRun(args)); err != nil {
+			runner, err := o.from.openFor(cmd.Context(), e, o.from.hasRun(cmd, args), selectRun(args))
+			if err != nil {
 				return err
 			}
 			defer runner.History.Close()

@@ -50,10 +50,9 @@ Set the older version in the inventory afterwards.`,
 			if cmd.Flags().Changed("drain") {
 				given.Extra = map[string]any{"upgrade_drain": drain}
 			}
-			runner := newRunner(e)
-			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
 			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
-			if runner.History, err = o.from.open(cmd.Context(), runner, e, o.from.hasUpgrade(args), selectUpgrade(args, o.Inventory)); err != nil {
+			runner, err := o.from.openFor(cmd.Context(), e, o.from.hasUpgrade(args), selectUpgrade(args, o.Inventory))
+			if err != nil {
 				return err
 			}
 			defer runner.History.Close()
