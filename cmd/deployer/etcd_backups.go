@@ -28,15 +28,11 @@ of deployer etcd backup.`,
 		Example: `  deployer etcd backups s3://backups/prod`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := o.resolve()
+			p, err := loadCluster(o.Inventory)
 			if err != nil {
 				return err
 			}
-			r, err := newRunner(e).EtcdStatus(given)
-			if err != nil {
-				return err
-			}
-			s := r.Project.Cluster.Etcd.Backup.S3
+			s := p.Cluster.Etcd.Backup.S3
 			below := objectstore.Location{Bucket: s.Bucket, Key: s.Prefix}
 			if len(args) > 0 {
 				if below, err = objectstore.ParseLocation(args[0]); err != nil {
@@ -45,7 +41,7 @@ of deployer etcd backup.`,
 			} else if !s.Configured() {
 				return usageError(errors.New("name the backups as s3://BUCKET/PREFIX, or set bucket of cluster.etcd.backup.s3 in the inventory"))
 			}
-			store, err := openObjectStore(r.Project.Cluster)
+			store, err := openObjectStore(p.Cluster)
 			if err != nil {
 				return err
 			}
