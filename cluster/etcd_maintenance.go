@@ -53,7 +53,7 @@ func EtcdSnapshotHost(all []EtcdMemberState) (string, error) {
 		}
 	}
 	if best == nil {
-		return "", errors.New("no etcd member answers: start etcd on a host that has its data")
+		return "", errors.New("no etcd member answers: start etcd on the hosts that have its data; when no majority of them is left, deployer etcd backup --offline saves what they have")
 	}
 	return best.Host, nil
 }

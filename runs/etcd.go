@@ -2,7 +2,9 @@ package runs
 
 // The verbs of runs that maintain etcd.
 const (
-	verbEtcdBackup  = "etcd-backup"
+	verbEtcdBackup        = "etcd-backup"
+	verbEtcdBackupOffline = "etcd-backup-offline"
+
 	verbEtcdDefrag  = "etcd-defrag"
 	verbEtcdReplace = "etcd-replace"
 	verbEtcdRestore = "etcd-restore"
@@ -27,6 +29,14 @@ func (c Runner) EtcdBackup(o Options) (*Run, error) {
 	}
 	r.logged = true
 	return r, nil
+}
+
+// EtcdBackupOffline returns a run that saves snapshots of the data of members that have no
+// majority. It stops these members for the time of a copy. It locks the hosts that it reaches:
+// where etcd has no majority, the masters that guard the lock of the cluster have none.
+func (c Runner) EtcdBackupOffline(o Options) (*Run, error) {
+	o.Verb, o.LockHosts = verbEtcdBackupOffline, true
+	return c.changingWithoutArtifacts(o)
 }
 
 // EtcdDefrag returns a run that defragments the members of etcd.

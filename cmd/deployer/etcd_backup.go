@@ -18,6 +18,7 @@ func newEtcdBackup(e env) *cobra.Command {
 	var o runOptions
 	var host, to string
 	var keep, maxSize int
+	var offline bool
 	var keys keyRecipients
 	cmd := &cobra.Command{
 		Use:   "backup",
@@ -28,6 +29,12 @@ func newEtcdBackup(e env) *cobra.Command {
 included. It takes a member that serves, and not the leader where there is another. Without
 a majority it takes the member with the newest data. Exit code 0 means that the snapshot
 is there, and its copy if one was asked for; other masters and members may be down.
+
+A member that was started again without a majority serves no client. --offline is for that:
+on each etcd host that can be reached, or that of --host, it stops the member, has a process
+serve a copy of its data on the loopback address, saves a snapshot of that, and starts the
+member again. The snapshot with the highest revision is the backup. It is refused while a
+majority serves.
 
 With --to the file is copied to a directory of this machine, too, or with --to
 s3://BUCKET/PREFIX to an S3-compatible object store, by way of this machine: it is verified
@@ -45,6 +52,7 @@ cluster on other machines when all masters are lost; without recipients there ar
 and a master must be left.`,
 		Example: `  deployer etcd backup --to /srv/backups
   deployer etcd backup --to s3://backups/prod
+  deployer etcd backup --offline --to .
   deployer etcd backup --to /srv/backups --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,7 +66,11 @@ and a master must be left.`,
 				return err
 			}
 			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": "", "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize}
-			r, err := newRunner(e).EtcdBackup(given)
+			backup := newRunner(e).EtcdBackup
+			if offline {
+				backup = newRunner(e).EtcdBackupOffline
+			}
+			r, err := backup(given)
 			if err != nil {
 				return err
 			}
@@ -84,7 +96,7 @@ and a master must be left.`,
 				return err
 			}
 			given.Extra["etcd_backup_recipients"] = recipients
-			if r, err = newRunner(e).EtcdBackup(given); err != nil {
+			if r, err = backup(given); err != nil {
 				return err
 			}
 			if c := r.Project.Cluster; host != "" && !c.Nodes[host].IsEtcd {
@@ -110,6 +122,7 @@ and a master must be left.`,
 	f := cmd.Flags()
 	f.StringVar(&host, "host", "", "etcd `host` whose member is saved")
 	f.StringVar(&to, "to", "", "`directory` of this machine for a copy, or s3://BUCKET/PREFIX")
+	f.BoolVar(&offline, "offline", false, "copy the data of members that have no majority, and stop them meanwhile")
 	f.IntVar(&keep, "keep", 0, "number of snapshots that stay on the host (default: cluster.etcd.backup.keep, 15)")
 	f.IntVar(&maxSize, "max-size", 0, "size in `MiB` of all snapshots on the host, beyond which the oldest are removed (default: cluster.etcd.backup.max_size_mib, 10240)")
 	keys.flags(cmd)

@@ -71,7 +71,7 @@ func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
 	if err := readdressOutcome(done, newest); err != nil || o.Check {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "snapshot of etcd: %s:%s, revision %d, the most recent of %d\n", newest.host, newest.path, newest.revision, newest.number)
+	fmt.Fprintf(e.stderr, "snapshot of etcd: %s:%s, revision %s, the most recent of %d\n", newest.host, newest.path, newest.revision, newest.number)
 	id := time.Now().UTC().Format("20060102-150405")
 	file, err := o.fetchSnapshot(ctx, e, save, newest.host, newest.path, id)
 	if err != nil {
@@ -111,43 +111,30 @@ func readdressOutcome(done *engine.Report, newest *newestSnapshot) error {
 	return nil
 }
 
-// newestSnapshot keeps the snapshot with the highest revision. It implements engine.Sink.
+// newestSnapshot keeps the output of the action etcd_newest_snapshot: the snapshot with the
+// highest revision. It implements engine.Sink.
 type newestSnapshot struct {
 	mu         sync.Mutex
 	number     int // of snapshots
 	host, path string
-	revision   int64
+	revision   string
 }
 
-// Emit keeps the snapshot of a host that has saved one.
+// Emit keeps the output of the action.
 func (n *newestSnapshot) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
-	path, _ := e.Result.Output["path"].(string)
-	revision, ok := wholeNumber(e.Result.Output["revision"])
-	if path == "" || !ok {
+	out := e.Result.Output
+	number, ok := out["saved"].(int)
+	if !ok {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.number++
-	if revision > n.revision {
-		n.host, n.path, n.revision = e.Host, path, revision
-	}
-}
-
-// wholeNumber returns a number of an output, which is a float64 when a host has sent it.
-func wholeNumber(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int:
-		return int64(n), true
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), true
-	}
-	return 0, false
+	n.number, n.revision = number, fmt.Sprint(out["revision"])
+	n.host, _ = out["host"].(string)
+	n.path, _ = out["path"].(string)
 }
 
 var _ engine.Sink = (*newestSnapshot)(nil)

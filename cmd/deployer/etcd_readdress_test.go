@@ -10,16 +10,15 @@ import (
 func TestNewestSnapshotIsTaken(t *testing.T) {
 	t.Parallel()
 	n := &newestSnapshot{}
-	for host, out := range map[string]engine.Output{
-		"m1": {"path": "/s/1.db", "revision": 1200},
-		"m2": {"path": "/s/2.db", "revision": int64(5_000_000_000)},
-		"m3": {"path": "/s/3.db", "revision": float64(1_000_002_086)},
-		"m4": {"path": "/etc/kubernetes"}, // of another step
+	for _, out := range []engine.Output{
+		{"path": "/s/1.db", "revision": 1200},
+		{"host": "m2", "path": "/s/2.db", "revision": int64(1_000_002_086), "saved": 3},
+		{"path": "/etc/kubernetes"}, // of another step
 	} {
-		n.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out}})
+		n.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m1", Result: &engine.Result{Output: out}})
 	}
-	if n.host != "m2" || n.path != "/s/2.db" || n.number != 3 {
-		t.Errorf("%s:%s of %d", n.host, n.path, n.number)
+	if n.host != "m2" || n.path != "/s/2.db" || n.revision != "1000002086" || n.number != 3 {
+		t.Errorf("%s:%s, revision %s of %d", n.host, n.path, n.revision, n.number)
 	}
 }
 

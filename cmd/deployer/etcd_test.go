@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/runs"
@@ -44,6 +46,52 @@ func TestBackupOutcome(t *testing.T) {
 		if got := exitCode(backupOutcome(tt.report, tt.snapshot)); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
 		}
+	}
+}
+
+// TestSnapshotOfABackup: of the snapshots of several members, the backup is the one with the
+// highest revision, whatever host reports the comparison.
+func TestSnapshotOfABackup(t *testing.T) {
+	t.Parallel()
+	online, offline := &upgradeResults{}, &upgradeResults{}
+	emit := func(u *upgradeResults, host string, out engine.Output) {
+		u.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out}})
+	}
+	emit(online, "m2", engine.Output{"path": "/s/1.db", "revision": float64(7)})
+	emit(offline, "m1", engine.Output{"path": "/s/1.db", "revision": float64(7)})
+	emit(offline, "m3", engine.Output{"path": "/s/1.db", "revision": float64(9)})
+	emit(offline, "m1", engine.Output{"host": "m3", "path": "/s/1.db", "revision": int64(9), "saved": 2})
+	if online.snapshotHost() != "m2" || offline.snapshot != "m3:/s/1.db" {
+		t.Errorf("%s, %s", online.snapshot, offline.snapshot)
+	}
+}
+
+// TestBackupOfMembersThatAreDown: with most masters gone, the run takes the lock of those that
+// are left and gets as far as their data; without --offline the error names the flag.
+func TestBackupOfMembersThatAreDown(t *testing.T) {
+	s := newCertifiedSite(t)
+	text, err := os.ReadFile("inventory.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	doc["roles"] = map[string]any{"master": []string{s.fleet.Hosts[0].Name, s.fleet.Hosts[1].Name}}
+	doc["cluster"].(map[string]any)["etcd"] = map[string]any{"allow_even": true}
+	if text, err = yaml.Marshal(doc); err != nil {
+		t.Fatal(err)
+	}
+	s.write("inventory.yaml", string(text))
+	s.fleet.Hosts[1].Stop()
+	stdout, stderr := s.deployer(exitRefused, "etcd", "backup")
+	if !strings.Contains(stdout+stderr, "deployer etcd backup --offline") {
+		t.Errorf("the way on is not named:\n%s%s", stdout, stderr)
+	}
+	stdout, stderr = s.deployer(exitRefused, "etcd", "backup", "--offline")
+	if !strings.Contains(stdout+stderr, "no host has saved a snapshot: at least one etcd host must be reachable and have the data") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,8 +45,10 @@ func (u *upgradeResults) Emit(e engine.Event) {
 			u.irreversible = append(u.irreversible, fmt.Sprint(text))
 		}
 	}
-	if path, _ := out["path"].(string); path != "" && out["revision"] != nil && u.snapshot == "" {
-		u.snapshot = e.Host + ":" + path
+	path, _ := out["path"].(string)
+	newest, _ := out["host"].(string) // of etcd_newest_snapshot, behind snapshots of several hosts
+	if path != "" && out["revision"] != nil && (u.snapshot == "" || newest != "") {
+		u.snapshot = cmp.Or(newest, e.Host) + ":" + path
 	}
 }
 
