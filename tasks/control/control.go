@@ -97,6 +97,7 @@ func Actions() []engine.Kind {
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
 		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
+		{Name: "verify_etcd_backups", Doc: "Checks the snapshots that the members of etcd save by a timer, and their copies; problems are rows of the output.", Internal: true, New: func() any { return &etcd.Backups{} }},
 		{Name: "verify_pods", Doc: "Starts probe pods on some nodes and checks that they reach each other, Services and DNS names; problems are rows of the output.", Internal: true, New: func() any { return &verify.PodsTask{} }},
 	}))
 }

@@ -1,0 +1,211 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/report"
+)
+
+// Backups is the action `verify_etcd_backups`: it reports the last snapshot that the members
+// of etcd have saved by themselves, its copy in the object store, and units that have failed.
+// Problems are rows of the output, as those of `verify_etcd`.
+type Backups struct {
+	Found string `yaml:"found" doc:"Name under which the etcd hosts registered their timers and snapshots (role etcd-backup-state)." required:"true"`
+}
+
+// Check returns the rows.
+func (b *Backups) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(site)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	if !c.Etcd.Backup.Scheduled() {
+		return engine.NoChange(report.Output([]report.Row{report.Skip(checkBackup, "", "cluster.etcd.backup.schedule is never")})), nil
+	}
+	var members []memberBackups
+	for _, h := range Hosts(c) {
+		out := actionctx.Registered(site, h.Name, b.Found)
+		text, ok := out["stdout"].(string)
+		if !ok {
+			continue // the report of the host says why
+		}
+		m, err := parseBackups(h.Name, text)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		members = append(members, m)
+	}
+	return engine.NoChange(report.Output(backupRows(members, c.Etcd.BackupURL))), nil
+}
+
+// Apply is never needed.
+func (*Backups) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+	return nil, nil
+}
+
+// The names of the checks.
+const (
+	checkBackup      = "etcd backup"       // of the cluster
+	checkBackupTimer = "etcd backup timer" // of a member
+	checkBackupCopy  = "etcd backup copy"  // of a member with snapshots, where there is an object store
+)
+
+// memberBackups is what a member has saved by itself. Times are those of its host's clock.
+type memberBackups struct {
+	host     string
+	now      time.Time
+	since    time.Time // when the timer was installed; zero when it is not there
+	timer    string    // state of the timer's unit: active when it is in use
+	result   string    // of the last run of the service: success, or why it failed
+	ended    time.Time // the last run; zero when there was none since the host has started
+	interval time.Duration
+	newest   *savedSnapshot // nil for none
+}
+
+// savedSnapshot is a file on a member.
+type savedSnapshot struct {
+	name   string
+	at     time.Time
+	bytes  int64
+	stored bool // in the object store of the inventory
+}
+
+// parseBackups reads the lines that the role etcd-backup-state prints.
+func parseBackups(host, text string) (memberBackups, error) {
+	m := memberBackups{host: host}
+	var elapses []time.Time
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		number, err := strconv.ParseInt(words[1], 10, 64)
+		at := time.Unix(number, 0).UTC()
+		if number == 0 {
+			at = time.Time{}
+		}
+		switch words[0] {
+		case "timer":
+			m.timer, err = words[1], nil
+		case "result":
+			m.result, err = words[1], nil
+		case "now":
+			m.now = at
+		case "since":
+			m.since = at
+		case "ended":
+			m.ended = at
+		case "elapse":
+			elapses = append(elapses, at)
+		case "snapshot":
+			if err == nil && len(words) == 5 && (m.newest == nil || at.After(m.newest.at)) {
+				m.newest = &savedSnapshot{name: words[4], at: at, stored: words[3] == "stored"}
+				m.newest.bytes, err = strconv.ParseInt(words[2], 10, 64)
+			}
+		}
+		if err != nil {
+			return m, fmt.Errorf("reading the snapshots of %s: %q: %w", host, strings.TrimSpace(line), err)
+		}
+	}
+	for i := 1; i < len(elapses); i++ {
+		m.interval = max(m.interval, elapses[i].Sub(elapses[i-1]))
+	}
+	return m, nil
+}
+
+// backupRows judges the scheduled backups of the members that answered: a row for the whole
+// cluster, and one or two for each member. One member saves at a time, so the newest snapshot
+// of all is that of the cluster. It is too old when more than two intervals have passed. store
+// is the URL of the object store; empty for none.
+func backupRows(members []memberBackups, store string) []report.Row {
+	var newest *savedSnapshot
+	var of memberBackups
+	for _, m := range members {
+		if m.newest != nil && (newest == nil || m.newest.at.After(newest.at)) {
+			newest, of = m.newest, m
+		}
+	}
+	if len(members) == 0 {
+		return []report.Row{report.Bad(checkBackup, "", "no etcd host has reported its snapshots")}
+	}
+	rows := []report.Row{clusterBackup(members, of, newest)}
+	for _, m := range members {
+		rows = append(rows, m.timerRow(newest))
+		if store != "" && m.newest != nil {
+			rows = append(rows, m.copyRow(store))
+		}
+	}
+	return rows
+}
+
+func clusterBackup(members []memberBackups, of memberBackups, newest *savedSnapshot) report.Row {
+	const advice = "look at journalctl -u deployer-etcd-backup on the etcd hosts; deployer etcd backup saves a snapshot now"
+	if newest == nil {
+		first := members[0]
+		for _, m := range members {
+			if !m.since.IsZero() && m.since.Before(first.since) {
+				first = m
+			}
+		}
+		if first.interval > 0 && !first.since.IsZero() && first.now.Sub(first.since) > 2*first.interval {
+			return report.Bad(checkBackup, "", "no scheduled snapshot was ever saved, and one is due every %s", span(first.interval)).Advised(advice)
+		}
+		return report.Skip(checkBackup, "", "no scheduled snapshot was due yet")
+	}
+	age := of.now.Sub(newest.at)
+	text := fmt.Sprintf("%s on %s, %.1f MiB, %s old", newest.name, of.host, float64(newest.bytes)/(1<<20), span(age))
+	if of.interval > 0 {
+		text += "; one is due every " + span(of.interval)
+	}
+	if of.interval > 0 && age > 2*of.interval {
+		return report.Bad(checkBackup, "", "the last snapshot is older than two intervals: %s", text).Advised(advice)
+	}
+	return report.OK(checkBackup, "", "%s", text)
+}
+
+// timerRow reports the timer and the last run of the service. A failure counts until some
+// member has saved a newer snapshot.
+func (m memberBackups) timerRow(newest *savedSnapshot) report.Row {
+	switch {
+	case m.timer != "active":
+		return report.Bad(checkBackupTimer, m.host, "the timer deployer-etcd-backup is %s", m.timer).Advised("deployer install starts it")
+	case m.result != "success" && (newest == nil || !newest.at.After(m.ended)):
+		return report.Bad(checkBackupTimer, m.host, "the last run failed (%s): its snapshot was not saved, or not copied", m.result).
+			Advised("look at journalctl -u deployer-etcd-backup on the host; systemctl start deployer-etcd-backup repeats it")
+	case m.ended.IsZero():
+		return report.OK(checkBackupTimer, m.host, "active; it has not run since the host started")
+	}
+	return report.OK(checkBackupTimer, m.host, "active; the last run was %s ago", span(m.now.Sub(m.ended)))
+}
+
+// copyRow reports whether the newest snapshot of a member is in the object store.
+func (m memberBackups) copyRow(store string) report.Row {
+	if !m.newest.stored {
+		return report.Bad(checkBackupCopy, m.host, "%s is not in %s", m.newest.name, store).
+			Advised("look at journalctl -u deployer-etcd-backup on the host; the next run copies it, systemctl start deployer-etcd-backup at once")
+	}
+	return report.OK(checkBackupCopy, m.host, "%s is in %s", m.newest.name, store)
+}
+
+// span formats a duration in its largest units: 45m, 6h, 2d3h.
+func span(d time.Duration) string {
+	d = d.Round(time.Minute)
+	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
+	switch {
+	case days > 0 && hours > 0:
+		return fmt.Sprintf("%dd%dh", days, hours)
+	case days > 0:
+		return fmt.Sprintf("%dd", days)
+	case hours > 0 && minutes > 0:
+		return fmt.Sprintf("%dh%dm", hours, minutes)
+	case hours > 0:
+		return fmt.Sprintf("%dh", hours)
+	}
+	return fmt.Sprintf("%dm", minutes)
+}
