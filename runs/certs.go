@@ -26,9 +26,12 @@ func (c Runner) CertsRenew(o Options) (*Run, error) {
 	return c.changingWithoutArtifacts(o)
 }
 
+// verbCertsRequests is the verb of runs that write requests for certificates.
+const verbCertsRequests = "certs-requests"
+
 // CertsRequests returns a run that writes requests for certificates of external authorities.
 func (c Runner) CertsRequests(o Options) (*Run, error) {
-	o.Verb = "certs-requests"
+	o.Verb = verbCertsRequests
 	return c.changingWithoutArtifacts(o)
 }
 

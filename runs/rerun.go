@@ -31,7 +31,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)
-	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore, verbCertsRenew:
+	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore, verbCertsRenew, verbCertsRequests:
 		return c.changingWithoutArtifacts(o)
 	case verbRun:
 		return c.Playbook(o)

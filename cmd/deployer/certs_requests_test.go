@@ -229,3 +229,17 @@ func TestExternalAuthorityFiles(t *testing.T) {
 		t.Error(stderr)
 	}
 }
+
+// TestCertsRequestsAreResumed: a run that could not reach a host offers resume, and resume
+// continues it.
+func TestCertsRequestsAreResumed(t *testing.T) {
+	s := newExternalSite(t)
+	s.fleet.Hosts[1].Stop()
+	stdout, _ := s.deployer(exitPartial, "certs", "requests")
+	if !strings.Contains(stdout, "deployer resume") {
+		t.Errorf("no resume is offered:\n%s", stdout)
+	}
+	if _, stderr := s.deployer(exitPartial, "resume"); strings.Contains(stderr, "cannot be resumed") {
+		t.Error(stderr)
+	}
+}

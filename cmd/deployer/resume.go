@@ -69,6 +69,9 @@ verbs other than install and run, must be confirmed (--yes).`,
 			if err := execute(cmd.Context(), e, r, o); err != nil || o.Check {
 				return err
 			}
+			if r.Verb == "certs-requests" && o.output == "text" {
+				return printRequests(e, r.Project.Cluster.ExternalAuthorities.Requests)
+			}
 			return removeFetchedSnapshot(r)
 		},
 	}
