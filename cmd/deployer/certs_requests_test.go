@@ -243,3 +243,35 @@ func TestCertsRequestsAreResumed(t *testing.T) {
 		t.Error(stderr)
 	}
 }
+
+// TestAnotherExternalAuthority: a certificate with another key takes no authority's place. The
+// refusal comes before keys and requests are made, and before certificates are asked for.
+func TestAnotherExternalAuthority(t *testing.T) {
+	s := newExternalSite(t)
+	m := s.fleet.Hosts[0]
+	ca := filepath.Join(m.Root, "etc/kubernetes/pki/ca.crt")
+	if err := os.MkdirAll(filepath.Dir(ca), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ca, []byte(read(t, "pki/cluster.crt")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.deployer(exitOK, "certs", "requests")
+	requests := s.out()
+	s.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "pki/cluster.key", "-out", "pki/cluster.crt",
+		"-days", "30", "-subj", "/CN=site cluster", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+	for _, path := range requests {
+		if err := os.Remove(path + ".csr"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"certs", "requests"}, {"certs", "renew", "--yes"}} {
+		stdout, stderr := s.deployer(exitRefused, args...)
+		if text := stdout + stderr; !strings.Contains(text, "of another authority") || !strings.Contains(text, "renewed with the same key and subject") {
+			t.Errorf("%q: %s", args, text)
+		}
+		if got := s.out(); len(got) > 0 {
+			t.Errorf("%q: requests to the other authority: %q", args, got)
+		}
+	}
+}

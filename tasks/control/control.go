@@ -52,6 +52,7 @@ func Actions() []engine.Kind {
 		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
 		{Name: "certificate_requests", Doc: "Writes requests for certificates of external authorities into a directory of the controller.", Internal: true, New: func() any { return requests.NewWrite() }},
+		{Name: "external_authorities", Doc: "Ends the run when a master has another authority than the external one that the inventory names.", Internal: true, New: func() any { return &keyring.ExternalAuthorities{} }},
 		{Name: "external_certificates", Doc: "Ends the run when a host needs a certificate that no external authority has issued.", Internal: true, New: func() any { return &requests.Require{} }},
 
 		{Name: "key_backup", Doc: "Encrypts the cluster's keys for a backup, to recipients of age.", Internal: true, New: func() any { return &keybackup.Save{} }},
@@ -70,8 +71,8 @@ func Actions() []engine.Kind {
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
 		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},
-		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_newest_snapshot", Doc: "Selects the snapshot with the highest revision of those that etcd hosts saved of their own members.", Internal: true, New: func() any { return &etcd.NewestSnapshot{} }},
+		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
 		{Name: "certificates_served", Doc: "Waits until the processes of a host serve the certificates of their files.", New: func() any { return served.NewServed() }},
@@ -96,8 +97,8 @@ func Actions() []engine.Kind {
 		{Name: "node_work", Doc: "Decides whether pods must leave the node before an upgrade changes it.", Internal: true, New: func() any { return &upgrade.NodeWork{} }},
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
-		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
 		{Name: "verify_etcd_backups", Doc: "Checks the snapshots that the members of etcd save by a timer, and their copies; problems are rows of the output.", Internal: true, New: func() any { return &etcd.Backups{} }},
+		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
 		{Name: "verify_pods", Doc: "Starts probe pods on some nodes and checks that they reach each other, Services and DNS names; problems are rows of the output.", Internal: true, New: func() any { return &verify.PodsTask{} }},
 	}))
 }

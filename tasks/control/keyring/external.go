@@ -62,7 +62,7 @@ func (d domain) refuseOther(host string, files Files, certificate []byte) error 
 		return fmt.Errorf("reading the certificate of the %s authority: %w", d.name, err)
 	}
 	if !samePublic(before.PublicKey, now.PublicKey) || before.Subject.String() != now.Subject.String() {
-		return fmt.Errorf("%s has %s of another authority (%s), and the inventory names %s: deployer cannot replace an external authority of a cluster in use",
+		return fmt.Errorf("%s has %s of another authority (%s), and the inventory names %s. Hosts trust the former one only, and a cluster in use gets no other key: name the former certificate, or one that its owner has renewed with the same key and subject",
 			host, d.certPath, fingerprint(had), fingerprint(certificate))
 	}
 	return nil
