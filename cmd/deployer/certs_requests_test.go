@@ -244,6 +244,28 @@ func TestCertsRequestsAreResumed(t *testing.T) {
 	}
 }
 
+// TestEtcdNeedsItsExternalCertificates: a replacement and a restore, which install no
+// certificates, end before the first change when a certificate is not on its host.
+func TestEtcdNeedsItsExternalCertificates(t *testing.T) {
+	s := newExternalSite(t)
+	m := s.fleet.Hosts[0]
+	s.write("snapshot.db", "no snapshot")
+	for _, args := range [][]string{
+		{"etcd", "replace", m.Name, "--yes"},
+		{"etcd", "restore", "snapshot.db", "--yes", "--cluster", "prod"},
+	} {
+		stdout, stderr := s.deployer(exitRefused, args...)
+		for _, want := range []string{"nothing was changed", "deployer certs requests", "deployer certs renew"} {
+			if !strings.Contains(stdout+stderr, want) {
+				t.Errorf("%q: want %q:\n%s%s", args, want, stdout, stderr)
+			}
+		}
+	}
+	if found, err := filepath.Glob(filepath.Join(m.Root, "var/lib/etcd/*")); err != nil || len(found) > 0 {
+		t.Errorf("the host has %q, %v", found, err)
+	}
+}
+
 // TestAnotherExternalAuthority: a certificate with another key takes no authority's place. The
 // refusal comes before keys and requests are made, and before certificates are asked for.
 func TestAnotherExternalAuthority(t *testing.T) {

@@ -18,11 +18,15 @@ import (
 // a host needs a certificate of an external authority that is not in the directory of
 // requests, or not as requested.
 type Require struct {
-	Found string `yaml:"found" doc:"Name under which the hosts registered cert_check." required:"true"`
+	Found     string `yaml:"found" doc:"Name under which the hosts registered cert_check." required:"true"`
+	Installed bool   `yaml:"installed" doc:"The run installs no certificates: they must be on the hosts, and those that work may differ from the inventory or expire soon."`
 }
 
 // Missing is the error of a run that lacks certificates.
-type Missing struct{ Rows []report.Row }
+type Missing struct {
+	Rows      []report.Row
+	Installed bool // they must be on the hosts
+}
 
 func (m *Missing) Error() string { return m.summary() + "\n" + report.Table(m.Rows) }
 
@@ -32,8 +36,12 @@ func (m *Missing) Unwrap() error {
 }
 
 func (m *Missing) summary() string {
+	install := ""
+	if m.Installed {
+		install = "install the certificates with deployer certs renew, "
+	}
 	return fmt.Sprintf("certificates of external authorities are missing or wrong on hosts: %d; nothing was changed. "+
-		"Write the requests with deployer certs requests, have them signed, and repeat the command", report.Hosts(m.Rows))
+		"Write the requests with deployer certs requests, have them signed, %sand repeat the command", report.Hosts(m.Rows), install)
 }
 
 // ReadOnly is true.
@@ -60,15 +68,19 @@ func (r *Require) Check(_ context.Context, site engine.ActionContext) (engine.Ch
 			if !ok {
 				continue
 			}
-			issued, found := c.IssuedFor(host, cert)
-			if problem := state.problem(issued, found); problem != "" {
+			problem := state.unusable()
+			if !r.Installed {
+				issued, found := c.IssuedFor(host, cert)
+				problem = state.problem(issued, found)
+			}
+			if problem != "" {
 				rows = append(rows, report.Bad("certificate "+cert.Name, host, "%s", problem))
 			}
 		}
 	}
 	report.Sort(rows)
 	if len(rows) > 0 {
-		return engine.NoChange(report.Output(rows)), &Missing{rows}
+		return engine.NoChange(report.Output(rows)), &Missing{rows, r.Installed}
 	}
 	return engine.NoChange(report.Output(rows)), nil
 }
@@ -101,6 +113,16 @@ func installed(out engine.Output) (map[string]hostState, error) {
 		byPath[s.Path] = s
 	}
 	return byPath, nil
+}
+
+// unusable returns the reason why no process can work with the certificate that the host has;
+// empty when one can.
+func (s hostState) unusable() string {
+	switch s.State {
+	case cluster.CertificateMissing, cluster.CertificateExpired, cluster.CertificateAuthority, "damaged":
+		return s.Detail
+	}
+	return ""
 }
 
 // problem returns the reason why a run cannot give a host its certificate; empty when the
