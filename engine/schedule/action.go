@@ -75,6 +75,9 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 			return res
 		}
 		res.Status, res.Failure = engine.StatusFailed, asFailure(withCause(ctx, err))
+		if withholdsErrors(t) {
+			res.Failure = withheld(ctx, t.Kind.Name)
+		}
 		return res
 	}
 	defer func() {
@@ -126,6 +129,21 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	}
 	res.Output = merged(res.Output, applied)
 	return res
+}
+
+// withholdsErrors reports whether the errors of an action may contain what its task keeps
+// secret: those of programs and servers that a playbook names. The actions of deployer's own
+// roles say what is wrong with keys in words of their own.
+func withholdsErrors(t *program.Task) bool { return t.Secret && !t.Kind.Internal }
+
+// withheld returns the failure of an action without the texts of its error. The end of a time
+// limit remains.
+func withheld(ctx context.Context, action string) *engine.Failure {
+	text := action + " failed"
+	if ctx.Err() != nil {
+		text += ": " + context.Cause(ctx).Error()
+	}
+	return &engine.Failure{Message: text + "; the task is secret, so the reason is withheld"}
 }
 
 // withCause adds the cause of the end of ctx, which "context deadline exceeded" does not

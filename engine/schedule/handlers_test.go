@@ -189,6 +189,23 @@ func TestRegisterOfAlternatives(t *testing.T) {
 	}
 }
 
+// TestErrorsOfSecretActionsAreWithheld: nobody can tell which words of a program or a server
+// hold the secret of a task, so none of them is shown.
+func TestErrorsOfSecretActionsAreWithheld(t *testing.T) {
+	s := of(1)
+	var seen strings.Builder
+	s.opts = func(o *Options) { o.Sink = sinkFunc(func(e engine.Event) { seen.WriteString(dump(e)) }) }
+	report := s.run(t, t.Context(), `
+- hosts: all
+  tasks:
+    - {name: call the server, act: {err: "401 for the token abc-def-ghi\nsent abc-def-ghi"}, secret: true}
+`)
+	all := seen.String() + dump(engine.Event{Report: report})
+	if strings.Contains(all, "abc-def-ghi") || !strings.Contains(all, "act failed; the task is secret, so the reason is withheld") {
+		t.Error(all)
+	}
+}
+
 // TestSecretsAreRedacted: neither output nor diffs of secret steps, nor known
 // secrets anywhere, reach the sink; tasks see them all the same.
 func TestSecretsAreRedacted(t *testing.T) {
