@@ -18,6 +18,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
 
@@ -155,8 +157,9 @@ func kubeconfig(text string) error {
 	return nil
 }
 
-// anyObject decodes configuration whose types are in modules that deployer does not
-// import (kubelet, kube-proxy, API server).
+// anyObject decodes configuration: that of API servers with its types, of which only this
+// test imports the package, and that of kubelet and kube-proxy by its head, because package
+// componentconfig decodes it before each run.
 func anyObject(text string) error {
 	var o struct{ APIVersion, Kind string }
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
@@ -164,6 +167,13 @@ func anyObject(text string) error {
 	}
 	if o.APIVersion == "" || o.Kind == "" {
 		return fmt.Errorf("neither apiVersion nor kind")
+	}
+	types := map[string]any{
+		"AdmissionConfiguration": &apiserverv1.AdmissionConfiguration{}, "AuthenticationConfiguration": &apiserverv1.AuthenticationConfiguration{},
+		"EncryptionConfiguration": &apiserverv1.EncryptionConfiguration{}, "Policy": &auditv1.Policy{},
+	}
+	if into, ok := types[o.Kind]; ok {
+		return yaml.UnmarshalStrict([]byte(text), into)
 	}
 	return nil
 }
