@@ -39,8 +39,12 @@ func Check(c *cluster.Cluster) []Mistake {
 		k.host = name
 		k.file("kubelet", n.KubeletConfig, []string{"overrides", "kubelet"}, "registerWithTaints", k.kubelet)
 		k.file("kube_proxy", n.KubeProxyConfig, []string{"overrides", "kube_proxy"}, "hostnameOverride", k.kubeProxy)
+		k.file("containerd "+n.Versions.Containerd, n.Containerd, []string{"overrides", "containerd"}, "", func(value map[string]any) {
+			k.containerd(value, n.Versions.Containerd)
+		})
 	}
 	k.flags()
+	k.gates()
 	k.host = ""
 	if c.Audit.Enabled {
 		k.file("audit", c.Audit.Policy, []string{"api", "audit", "policy"}, "", k.auditPolicy)

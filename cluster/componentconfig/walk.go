@@ -41,6 +41,7 @@ func (k *checker) walk(value any, t reflect.Type, path []string) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
 			k.walk(m[key], t.Elem(), below(path, key))
 		}
+	case reflect.Interface: // anything
 	case reflect.Slice:
 		list, ok := value.([]any)
 		if !ok {

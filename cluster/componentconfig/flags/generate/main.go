@@ -1,30 +1,66 @@
 // Command generate writes the table of the flags of one component: what
 // `COMPONENT --help` lists, one flag a line, "deprecated" behind those that the
-// help calls so.
+// help calls so. With the word gates it writes the table of the feature gates of one version
+// of Kubernetes, which no program lists whole: the names in the sources, one a line.
 //
 //	go run ./cluster/componentconfig/flags/generate PROGRAM > cluster/componentconfig/flags/kubelet-v1.36.txt
+//	cd $(go env GOMODCACHE)/k8s.io
+//	generate gates kubernetes@v1.36.3/pkg/features *@v0.36.3 > .../flags/feature-gates-v1.36.txt
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"io/fs"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == "gates" {
+		writeGates(os.Args[2:])
+		return
+	}
 	if len(os.Args) != 2 {
-		log.Fatal("name one program, such as kubelet")
+		log.Fatal("name one program, such as kubelet; or gates and directories of sources")
 	}
 	help, err := exec.Command(os.Args[1], "--help").CombinedOutput()
 	if err != nil && len(help) == 0 {
 		log.Fatalf("running %s --help: %v", os.Args[1], err)
 	}
 	if _, err := os.Stdout.WriteString(strings.Join(flags(help), "\n") + "\n"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// gate is the declaration of a feature gate (k8s.io/component-base/featuregate, and
+// k8s.io/client-go/features).
+var gate = regexp.MustCompile(`\b(?:featuregate\.)?Feature\s+= "([A-Za-z0-9]+)"`)
+
+func writeGates(dirs []string) {
+	found := map[string]bool{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range gate.FindAllSubmatch(text, -1) {
+				found[string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := os.Stdout.WriteString(strings.Join(slices.Sorted(maps.Keys(found)), "\n") + "\n"); err != nil {
 		log.Fatal(err)
 	}
 }

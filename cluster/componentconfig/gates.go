@@ -1,0 +1,68 @@
+package componentconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/strictyaml"
+)
+
+// featureGates returns the names of the feature gates of a version of Kubernetes; nil when
+// there is no table for it. The table has those of all components, because each takes more
+// than its own; flags/generate makes it of the sources.
+func featureGates(version string) []string {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return nil
+	}
+	raw, err := flagTables.ReadFile(fmt.Sprintf("flags/feature-gates-%s.%s.txt", parts[0], parts[1]))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(raw))
+}
+
+// gates reports feature gates that no component of the version has: kubelet, kube-proxy and
+// the programs of the control plane end at their start with such a name, also when the gate
+// was removed because the feature is there for good.
+func (k *checker) gates() {
+	for _, p := range programs(k.cluster) {
+		table := featureGates(p.version)
+		if table == nil || p.key == "etcd" {
+			continue
+		}
+		for _, host := range p.hosts {
+			k.host = host
+			n := k.cluster.Nodes[host]
+			for _, arg := range argsOf(n, p.key) {
+				value, ok := strings.CutPrefix(arg, "--feature-gates=")
+				if !ok {
+					continue
+				}
+				k.at = []string{"overrides", p.key, "extra_args", "feature-gates"}
+				for pair := range strings.SplitSeq(value, ",") {
+					name, _, _ := strings.Cut(pair, "=")
+					k.gate(table, nil, strings.TrimSpace(name), p)
+				}
+			}
+			file := map[string]map[string]any{"kubelet": n.KubeletConfig, "kube_proxy": n.KubeProxyConfig}[p.key]
+			inFile, _ := file["featureGates"].(map[string]any)
+			for _, name := range sorted(inFile) {
+				k.at = []string{"overrides", p.key, "featureGates"}
+				k.gate(table, []string{name}, name, p)
+			}
+		}
+	}
+}
+
+// gate checks one name, which may have the component in front: kube:NodeSwap.
+func (k *checker) gate(table, path []string, name string, p program) {
+	if _, own, ok := strings.Cut(name, ":"); ok {
+		name = own
+	}
+	if name == "" || slices.Contains(table, name) {
+		return
+	}
+	k.add(path, "Kubernetes %s has no feature gate %q%s", p.version, name, strictyaml.DidYouMean(name, table))
+}
