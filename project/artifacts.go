@@ -9,7 +9,6 @@ import (
 	"deployer/cluster"
 	"deployer/images"
 	"deployer/inventory"
-	"deployer/roles"
 	"deployer/strictyaml"
 )
 
@@ -74,7 +73,7 @@ func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (images
 // listArtifacts sets Needed and the names of container images. Of the two API proxies
 // only the configured one is needed.
 func (p *Project) listArtifacts(architectures []string) error {
-	needed, versions := roles.NeededVersions(p.Cluster), roles.Versions(p.Cluster)
+	needed, versions := neededVersions(p.Cluster), ClusterVersions(p.Cluster)
 	p.images = map[string]string{}
 	for _, name := range p.Artifacts.Catalogue.Names() {
 		if len(needed[name]) == 0 {

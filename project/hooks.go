@@ -2,7 +2,6 @@ package project
 
 import (
 	"deployer/engine/lang"
-	"deployer/roles"
 	"deployer/strictyaml"
 )
 
@@ -11,7 +10,7 @@ const hooksVariable = "maintenance_hooks"
 
 // addHooks gives every host the hooks of the cluster as a variable; their texts are
 // evaluated for the host that a task reads them for.
-func (p *Project) addHooks(given map[string]roles.HostVars) error {
+func (p *Project) addHooks(given map[string]HostVars) error {
 	list := make([]any, len(p.Cluster.Hooks))
 	for i, h := range p.Cluster.Hooks {
 		list[i] = h.Value()

@@ -1,21 +1,29 @@
 package project
 
 import (
+	"maps"
+	"slices"
+
 	"deployer/engine/lang"
 	"deployer/inventory"
 	"deployer/jsontypes"
-	"deployer/roles"
 	"deployer/strictyaml"
 )
 
+// HostVars are the variables of a host in the inventory.
+type HostVars struct {
+	Own    map[string]any // for tasks of the host itself
+	Shared map[string]any // for tasks of other hosts: hosts.NAME.vars
+}
+
 // hostVars returns the variables of the inventory's hosts. Values without expressions
-// are shared with other hosts at once; [ResolveHostVars] computes the others.
-func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
-	out, compiler := map[string]roles.HostVars{}, lang.NewHostVarCompiler()
+// are shared with other hosts at once; [Variables.ResolveHostVars] computes the others.
+func hostVars(inv *inventory.Inventory) (map[string]HostVars, error) {
+	out, compiler := map[string]HostVars{}, lang.NewHostVarCompiler()
 	var errs error
 	reported := map[string]bool{} // error texts: many hosts have a value from the same place
 	for _, h := range inv.Hosts {
-		vars := roles.HostVars{Own: make(map[string]any, len(h.Vars)), Shared: make(map[string]any, len(h.Vars))}
+		vars := HostVars{Own: make(map[string]any, len(h.Vars)), Shared: make(map[string]any, len(h.Vars))}
 		for name, raw := range h.Vars {
 			value, err := compiler.Compile(raw, func() strictyaml.Pos { return inv.VarPos(h.Name, name) })
 			if err != nil {
@@ -35,11 +43,21 @@ func hostVars(inv *inventory.Inventory) (map[string]roles.HostVars, error) {
 }
 
 // ResolveHostVars computes the variables that each host may read of the others
-// (hosts.NAME.vars) where their values are expressions. extra are the variables of the
-// command line; a later call with others replaces the results of the earlier one.
-func ResolveHostVars(v *roles.Variables, extra map[string]any) {
+// (hosts.NAME.vars) where their values are expressions: first the expressions that read no
+// other host, then the rest. extra are the variables of the command line; a later call with
+// others replaces the results of the earlier one.
+func (v *Variables) ResolveHostVars(extra map[string]any) {
 	extra, _ = jsontypes.Normalize(extra).(map[string]any)
-	v.ResolveShared(lang.IsDeferred, func(base map[string]any, others bool) map[string]any {
-		return lang.ResolveHostVars(base, extra, others)
-	})
+	for _, others := range []bool{false, true} {
+		computed := map[string]map[string]any{}
+		for host, own := range v.own {
+			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), lang.IsDeferred) {
+				computed[host] = lang.ResolveHostVars(v.Of(host), extra, others)
+			}
+		}
+		for host, values := range computed {
+			maps.DeleteFunc(v.ofOthers[host], func(name string, _ any) bool { return lang.IsDeferred(v.own[host][name]) })
+			maps.Copy(v.ofOthers[host], values)
+		}
+	}
 }

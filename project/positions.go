@@ -7,7 +7,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/inventory"
-	"deployer/roles"
 	"deployer/strictyaml"
 )
 
@@ -56,7 +55,7 @@ type VersionLine struct {
 
 // KubernetesLine returns the place of cluster.kubernetes in an inventory.
 func KubernetesLine(inv *inventory.Inventory) (VersionLine, error) {
-	spec, err := roles.Spec(inv)
+	spec, err := ClusterSpec(inv)
 	if err != nil {
 		return VersionLine{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"deployer/engine/remote"
 	"deployer/images"
 	"deployer/inventory"
-	"deployer/roles"
 	"deployer/strictyaml"
 )
 
@@ -98,7 +97,7 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 		return nil, ArtifactsSpec{}, AsUserError(err)
 	}
 	spec, artifactsErr := artifactsOf(p.Inventory)
-	_, clusterErr := roles.Spec(p.Inventory)
+	_, clusterErr := ClusterSpec(p.Inventory)
 	if err = strictyaml.Join(err, artifactsErr, clusterErr); err != nil {
 		return nil, spec, AsUserError(err)
 	}
@@ -121,7 +120,7 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if err := p.listArtifacts(spec.Architectures); err != nil {
 		return AsUserError(err)
 	}
-	p.Hosts, p.groups = roles.ClusterHosts(p.Inventory, p.Cluster), roles.Groups(p.Inventory, p.Cluster)
+	p.Hosts, p.groups = ClusterHosts(p.Inventory, p.Cluster), ClusterGroups(p.Inventory, p.Cluster)
 	p.addRunGroups()
 	return p.resolveCritical()
 }
@@ -152,7 +151,7 @@ func (p *Project) resolveCritical() error {
 // resolveCluster resolves the cluster as it is after hosts have left it, if any do.
 func (p *Project) resolveCluster() (err error) {
 	offered := p.Artifacts.Source.Versions()
-	if p.Cluster, err = roles.Resolve(p.Inventory, p.Kubernetes, offered); err != nil {
+	if p.Cluster, err = ResolveCluster(p.Inventory, p.Kubernetes, offered); err != nil {
 		return AsUserError(withPositions(p.Inventory, err))
 	}
 	gone := p.Groups.gone()
@@ -160,7 +159,7 @@ func (p *Project) resolveCluster() (err error) {
 		return nil
 	}
 	before := p.Cluster
-	if p.Cluster, err = roles.ResolveChanged(p.Inventory, p.Kubernetes, offered, p.Groups.change); err != nil {
+	if p.Cluster, err = resolveChanged(p.Inventory, p.Kubernetes, offered, p.Groups.change); err != nil {
 		return AsUserError(fmt.Errorf("the cluster after %s have left: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
 	}
 	return p.depart(before)
@@ -168,13 +167,13 @@ func (p *Project) resolveCluster() (err error) {
 
 // Variables returns the variables of tasks. With a cluster they include the probe
 // image, which is named after the digest of the agent.
-func (p *Project) Variables() (*roles.Variables, error) {
+func (p *Project) Variables() (*Variables, error) {
 	given, err := hostVars(p.Inventory)
 	if err != nil {
 		return nil, AsUserError(err)
 	}
 	if p.Cluster == nil {
-		return roles.WithoutCluster(p.Inventory, given), nil
+		return WithoutCluster(p.Inventory, given), nil
 	}
 	if err := p.addHooks(given); err != nil {
 		return nil, err
@@ -184,7 +183,7 @@ func (p *Project) Variables() (*roles.Variables, error) {
 		return nil, err
 	}
 	p.images[ProbeName] = images.ProbeName(images.ProbeTag(digest))
-	v, err := roles.NewVariables(p.Inventory, given, p.Cluster, roles.Images{Cluster: p.images, Name: p.imageName})
+	v, err := NewVariables(p.Inventory, given, p.Cluster, Images{Cluster: p.images, Name: p.imageName})
 	if err != nil {
 		return nil, err
 	}

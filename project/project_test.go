@@ -84,8 +84,8 @@ func TestExpressionsInHostVars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		project.ResolveHostVars(v, map[string]any{"base": 1})
-		project.ResolveHostVars(v, nil)
+		v.ResolveHostVars(map[string]any{"base": 1})
+		v.ResolveHostVars(nil)
 		vars := lang.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
 		if err := vars.PushScope(nil, lang.Everything()); err != nil {
 			t.Fatal(err)

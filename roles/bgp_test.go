@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"deployer/roles"
+	"deployer/project"
 )
 
 // route is a route of a neighbour.
@@ -20,7 +20,7 @@ func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
 	for _, sample := range []string{"nginx", "haproxy"} {
 		s := newSite(t, sample)
 		ranges := s.found["pod_cidrs"].(map[string]any)
-		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
+		for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 			node := s.cluster.Nodes[host]
 			if !node.IsNode {
 				continue

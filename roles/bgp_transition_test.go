@@ -9,7 +9,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/jsontypes"
-	"deployer/roles"
+	"deployer/project"
 	"deployer/tasks/control/routes"
 	"deployer/tasks/control/sitetest"
 )
@@ -83,7 +83,7 @@ func TestStandbyRoutes(t *testing.T) {
 	s.changeSessions(t)
 	lines := strings.Split(strings.TrimSpace(s.files(t, "m1")[file]), "\n")[1:]
 	ranges := s.found["pod_cidrs"].(map[string]any)
-	for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
+	for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 		line := fmt.Sprintf("route replace %v via %s metric 4096 protocol 215", ranges[host], s.cluster.Nodes[host].IP)
 		if slices.Contains(lines, line) != (s.cluster.Nodes[host].IsNode && host != "m1") {
 			t.Errorf("%s: %q is in %q: %t", host, line, lines, slices.Contains(lines, line))

@@ -133,7 +133,7 @@ func TestEtcdBackupCopies(t *testing.T) {
 	c.run("bash", true)
 	stored("prod/scheduled-1.db", "prod/scheduled-2.db")
 
-	// What could not be copied stays, and is copied later.
+	// A snapshot whose copy failed stays, and is copied later.
 	good, settings := c.script, c.read("settings")
 	c.write("snapshots/scheduled-3.db", "third")
 	c.script = strings.ReplaceAll(good, server.Endpoint, "https://127.0.0.1:1")

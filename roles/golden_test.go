@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"deployer/roles"
+	"deployer/project"
 	"deployer/templates"
 )
 
@@ -64,7 +64,7 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
 		s.changeSessions(t)
-		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
+		for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 			s.files(t, host)
 		}
 		for template, n := range s.templates {

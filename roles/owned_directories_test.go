@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"deployer/roles"
+	"deployer/project"
 )
 
 // TestOwnedDirectoriesListEveryFile compares the files that the leftovers rule keeps
@@ -16,7 +16,7 @@ import (
 func TestOwnedDirectoriesListEveryFile(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
-		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
+		for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 			files := s.files(t, host)
 			for _, owned := range s.cluster.Nodes[host].Owned {
 				kept := slices.Clone(owned.Keep)

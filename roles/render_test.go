@@ -15,6 +15,7 @@ import (
 	"deployer/engine/program"
 	"deployer/images"
 	"deployer/inventory"
+	"deployer/project"
 	"deployer/roles"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -27,7 +28,7 @@ import (
 type site struct {
 	inv     *inventory.Inventory
 	cluster *cluster.Cluster
-	vars    *roles.Variables
+	vars    *project.Variables
 	program *program.Program
 	found   map[string]any
 	images  map[string]string
@@ -42,7 +43,7 @@ func newSite(t *testing.T, name string) *site {
 		t.Fatal(err)
 	}
 	s := &site{inv: inv, templates: map[string]int{}}
-	if s.cluster, err = roles.Resolve(inv, "", nil); err != nil {
+	if s.cluster, err = project.ResolveCluster(inv, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	s.images = imageNames(t, s.cluster)
@@ -50,17 +51,17 @@ func newSite(t *testing.T, name string) *site {
 	for name, ref := range s.images {
 		digests[ref] = map[string]string{"amd64": "sha256:of-" + name}
 	}
-	given := map[string]roles.HostVars{}
+	given := map[string]project.HostVars{}
 	for _, h := range inv.Hosts {
-		given[h.Name] = roles.HostVars{Own: h.Vars, Shared: h.Vars}
+		given[h.Name] = project.HostVars{Own: h.Vars, Shared: h.Vars}
 	}
-	if s.vars, err = roles.NewVariables(inv, given, s.cluster, roles.Images{Cluster: s.images, Name: imageName(t)}); err != nil {
+	if s.vars, err = project.NewVariables(inv, given, s.cluster, project.Images{Cluster: s.images, Name: imageName(t)}); err != nil {
 		t.Fatal(err)
 	}
 	s.vars.SetImageDigests(digests)
 	lib := compiler()
 	lib.Match = func(pattern string) ([]string, error) {
-		return inventory.Match(pattern, roles.ClusterHosts(inv, s.cluster), roles.Groups(inv, s.cluster))
+		return inventory.Match(pattern, project.ClusterHosts(inv, s.cluster), project.ClusterGroups(inv, s.cluster))
 	}
 	if s.program, err = lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func newSite(t *testing.T, name string) *site {
 func imageNames(t *testing.T, c *cluster.Cluster) map[string]string {
 	t.Helper()
 	out := map[string]string{"probe": "deployer.local/probe:sample"} // made of the agent, not catalogued
-	for name, version := range roles.Versions(c) {
+	for name, version := range project.ClusterVersions(c) {
 		if ref := imageName(t)(name, version); ref != "" {
 			out[name] = ref
 		}
@@ -165,7 +166,7 @@ func (s *site) files(t *testing.T, host string) map[string]string {
 
 func (s *site) targets(t *testing.T, task *program.Task, host string) bool {
 	t.Helper()
-	hosts, err := inventory.Match(task.Play.Hosts, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+	hosts, err := inventory.Match(task.Play.Hosts, project.ClusterHosts(s.inv, s.cluster), project.ClusterGroups(s.inv, s.cluster))
 	if err != nil {
 		t.Fatal(err)
 	}

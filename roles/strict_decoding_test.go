@@ -23,7 +23,7 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
 
-	"deployer/roles"
+	"deployer/project"
 )
 
 // TestFilesDecodeStrictly decodes every file of every host of every sample with the
@@ -31,7 +31,7 @@ import (
 func TestFilesDecodeStrictly(t *testing.T) {
 	for name := range goldenHosts() {
 		s := newSite(t, name)
-		for _, host := range roles.ClusterHosts(s.inv, s.cluster) {
+		for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 			for file, text := range s.files(t, host) {
 				if err := readable(file, text); err != nil {
 					t.Errorf("%s: %s of %s: %v", name, file, host, err)

@@ -3,6 +3,7 @@ package roles_test
 import (
 	"deployer/engine/lang"
 	"deployer/inventory"
+	"deployer/project"
 	"deployer/roles"
 	"path/filepath"
 	"strings"
@@ -20,9 +21,9 @@ func TestRolesHaveNoUndefinedNames(t *testing.T) {
 		s := newSite(t, strings.TrimSuffix(filepath.Base(sample), ".yaml"))
 		lib := compiler()
 		lib.Match = func(pattern string) ([]string, error) {
-			return inventory.Match(pattern, roles.ClusterHosts(s.inv, s.cluster), roles.Groups(s.inv, s.cluster))
+			return inventory.Match(pattern, project.ClusterHosts(s.inv, s.cluster), project.ClusterGroups(s.inv, s.cluster))
 		}
-		lib.RunHosts, lib.Vars = roles.ClusterHosts(s.inv, s.cluster), s.vars.Of
+		lib.RunHosts, lib.Vars = project.ClusterHosts(s.inv, s.cluster), s.vars.Of
 		for _, book := range []string{"install", "status"} {
 			if _, err := lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
 				t.Errorf("%s of %s: %v", book, sample, err)

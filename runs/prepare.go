@@ -7,7 +7,6 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/program"
 	"deployer/engine/schedule"
-	"deployer/project"
 	"deployer/runs/blobs"
 	"deployer/runs/target"
 )
@@ -23,7 +22,7 @@ func (r *Run) Prepare(ctx context.Context) error {
 		return err
 	}
 	if len(r.Program.Prompts) > 0 {
-		project.ResolveHostVars(r.variables, r.Extra)
+		r.variables.ResolveHostVars(r.Extra)
 	}
 	if err := r.promptCredentials(); err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 	"deployer/engine/schedule"
 	"deployer/limit"
 	"deployer/project"
-	"deployer/roles"
 	"deployer/runs/blobs"
 	"deployer/runs/target"
 )
@@ -31,7 +30,7 @@ type Run struct {
 
 	runner    Runner
 	registry  engine.Registry
-	variables *roles.Variables
+	variables *project.Variables
 	fetches   bool // Prepare downloads artifacts
 	logged    bool // has a log on the controller, unless it is a check
 	locks     bool // holds run locks on its hosts, unless it is a check
@@ -66,7 +65,7 @@ func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) 
 	if r.variables, err = p.Variables(); err != nil {
 		return nil, err
 	}
-	project.ResolveHostVars(r.variables, o.Extra)
+	r.variables.ResolveHostVars(o.Extra)
 	if o.Limit != "" {
 		if r.Hosts, err = p.Match(o.Limit); err != nil {
 			return nil, project.AsUserError(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"deployer/engine/journal"
-	"deployer/roles"
+	"deployer/project"
 )
 
 // startLog creates the log of a run that changes hosts, and its record on hosts.
@@ -31,7 +31,7 @@ func (s *execution) header() journal.Header {
 	h := journal.Header{Run: s.id, Started: s.started, Invocation: s.RecordedInvocation(), Files: s.Project.Digests(), Deployer: s.runner.Version,
 		By: whoami(), PID: os.Getpid(), Resumes: s.resumes, Plan: s.applied}
 	if s.Project.Cluster != nil {
-		h.Versions = roles.Versions(s.Project.Cluster)
+		h.Versions = project.ClusterVersions(s.Project.Cluster)
 	}
 	return h
 }

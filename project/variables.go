@@ -1,9 +1,8 @@
-package roles
+package project
 
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"deployer/cluster"
 	"deployer/inventory"
@@ -20,23 +19,6 @@ type Variables struct {
 	// images has the container images of hosts whose versions differ from the cluster's:
 	// the variables images and image_digests there.
 	images map[string]hostImages
-}
-
-// hostImages are the variables images and image_digests of a host.
-type hostImages struct{ names, digests map[string]any }
-
-// Images names container images. Cluster maps the catalogue's names to the full references
-// in the cluster's versions; Name returns the reference of one version, and "" for an
-// artifact that is no image.
-type Images struct {
-	Cluster map[string]string
-	Name    func(artifact, version string) string
-}
-
-// HostVars are the variables of a host in the inventory.
-type HostVars struct {
-	Own    map[string]any // for tasks of the host itself
-	Shared map[string]any // for tasks of other hosts: hosts.NAME.vars
 }
 
 // WithoutCluster returns the variables of an inventory without a cluster: hosts, host,
@@ -64,26 +46,6 @@ func newVariables(given map[string]HostVars) *Variables {
 		v.own[host], v.ofOthers[host] = vars.Own, vars.Shared
 	}
 	return v
-}
-
-// ResolveShared computes the shared values of variables that are expressions.
-// isComputed reports whether a value is an expression. compute evaluates those of one
-// host from all its variables; it is called twice for each host: first for the
-// expressions that read no other host, then (others) for the rest. A later call
-// replaces the results of an earlier one.
-func (v *Variables) ResolveShared(isComputed func(value any) bool, compute func(base map[string]any, others bool) map[string]any) {
-	for _, others := range []bool{false, true} {
-		computed := map[string]map[string]any{}
-		for host, own := range v.own {
-			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), isComputed) {
-				computed[host] = compute(v.Of(host), others)
-			}
-		}
-		for host, values := range computed {
-			maps.DeleteFunc(v.ofOthers[host], func(name string, _ any) bool { return isComputed(v.own[host][name]) })
-			maps.Copy(v.ofOthers[host], values)
-		}
-	}
 }
 
 // NewVariables returns the variables of an inventory with a cluster.
@@ -118,7 +80,7 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 		}
 	}
 	v.SetImageDigests(nil)
-	v.shared["groups"] = groups(Groups(inv, c))
+	v.shared["groups"] = groups(ClusterGroups(inv, c))
 	return v, nil
 }
 
@@ -139,43 +101,6 @@ func (v *Variables) SetDeparture(d *cluster.Departure) error {
 	return nil
 }
 
-// ownImages returns the references of a host's images that differ from the cluster's.
-func ownImages(n cluster.Node, images Images) map[string]any {
-	own := map[string]any{}
-	for program, version := range n.Versions.Programs() {
-		if ref := images.Name(program, version); ref != "" && ref != images.Cluster[program] {
-			own[program] = ref
-		}
-	}
-	return own
-}
-
-// SetImageDigests sets image_digests. digests has the manifest digests of images by full
-// reference and architecture. They are known when the artifacts are pinned, which in a
-// first run is after its playbook was compiled. The call must happen before the first
-// task is rendered.
-func (v *Variables) SetImageDigests(digests map[string]map[string]string) {
-	names, _ := v.shared["images"].(map[string]any)
-	v.shared["image_digests"] = digestsOf(names, digests)
-	for host, own := range v.images {
-		own.digests = digestsOf(own.names, digests)
-		v.images[host] = own
-	}
-}
-
-// digestsOf maps the names of images to their digests by architecture.
-func digestsOf(names map[string]any, digests map[string]map[string]string) map[string]any {
-	all := map[string]any{}
-	for name, ref := range names {
-		byArch := map[string]any{}
-		for arch, digest := range digests[ref.(string)] {
-			byArch[arch] = digest
-		}
-		all[name] = byArch
-	}
-	return all
-}
-
 // Of returns the variables of a host. The caller owns the map but not its values, which
 // are shared between hosts and must not be changed.
 func (v *Variables) Of(host string) map[string]any {
@@ -191,10 +116,10 @@ func (v *Variables) Of(host string) map[string]any {
 	return out
 }
 
-// Groups maps every group and role to its hosts. Roles are those of the resolved
+// ClusterGroups maps every group and role to its hosts. Roles are those of the resolved
 // cluster, so that etcd holds the masters when no host was named for it, and
 // node holds masters and minions.
-func Groups(inv *inventory.Inventory, c *cluster.Cluster) map[string][]string {
+func ClusterGroups(inv *inventory.Inventory, c *cluster.Cluster) map[string][]string {
 	out := inv.Table()
 	for _, role := range []string{cluster.RoleMaster, cluster.RoleMinion, cluster.RoleEtcd, cluster.RoleProxy, cluster.RoleNode} {
 		out[role] = nil

@@ -1,4 +1,4 @@
-package roles
+package project
 
 import (
 	"cmp"
@@ -11,28 +11,28 @@ import (
 	"deployer/strictyaml"
 )
 
-// Spec reads the cluster section of an inventory. Its errors are of type
+// ClusterSpec reads the cluster section of an inventory. Its errors are of type
 // strictyaml.Errors.
-func Spec(inv *inventory.Inventory) (cluster.Spec, error) {
+func ClusterSpec(inv *inventory.Inventory) (cluster.Spec, error) {
 	var spec cluster.Spec
 	err := strictyaml.DecodeAs(inv.File, "cluster", inv.Cluster, &spec)
 	return spec, err
 }
 
-// Resolve resolves the cluster that an inventory describes. kubernetes is the version of
+// ResolveCluster resolves the cluster that an inventory describes. kubernetes is the version of
 // the cluster instead of the inventory's; empty for that. offered are the versions,
 // by artifact name, that the source of artifacts has instead of the default ones;
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.
-func Resolve(inv *inventory.Inventory, kubernetes string, offered map[string]string) (*cluster.Cluster, error) {
-	return ResolveChanged(inv, kubernetes, offered, nil)
+func ResolveCluster(inv *inventory.Inventory, kubernetes string, offered map[string]string) (*cluster.Cluster, error) {
+	return resolveChanged(inv, kubernetes, offered, nil)
 }
 
-// ResolveChanged resolves the cluster as [Resolve] does, with the roles that change gives
+// resolveChanged resolves the cluster as [ResolveCluster] does, with the roles that change gives
 // the hosts; nil changes none. With change an even number of etcd members is allowed: the
 // cluster has it until the inventory names another one.
-func ResolveChanged(inv *inventory.Inventory, kubernetes string, offered map[string]string, change func([]cluster.Host) []cluster.Host) (*cluster.Cluster, error) {
-	spec, err := Spec(inv)
+func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[string]string, change func([]cluster.Host) []cluster.Host) (*cluster.Cluster, error) {
+	spec, err := ClusterSpec(inv)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func fillVersions(v *cluster.Versions, offered map[string]string) {
 	v.HAProxy = cmp.Or(v.HAProxy, offered["haproxy"])
 }
 
-// Versions returns the versions of all artifacts of a cluster, by artifact name, without
+// ClusterVersions returns the versions of all artifacts of a cluster, by artifact name, without
 // those that overrides of hosts name.
-func Versions(c *cluster.Cluster) map[string]string {
+func ClusterVersions(c *cluster.Cluster) map[string]string {
 	v := c.Versions
 	out := map[string]string{
 		"etcd": v.Etcd, "containerd": v.Containerd, "runc": v.Runc, "cni-plugins": v.CNI,
@@ -93,9 +93,9 @@ func Versions(c *cluster.Cluster) map[string]string {
 	return out
 }
 
-// NeededVersions returns every version of each artifact that some host needs, by artifact
+// neededVersions returns every version of each artifact that some host needs, by artifact
 // name, in inventory order of the hosts.
-func NeededVersions(c *cluster.Cluster) map[string][]string {
+func neededVersions(c *cluster.Cluster) map[string][]string {
 	out := map[string][]string{}
 	add := func(name, version string) {
 		if !slices.Contains(out[name], version) {
@@ -111,7 +111,7 @@ func NeededVersions(c *cluster.Cluster) map[string][]string {
 			add("kubectl", version)
 		}
 	}
-	for name, version := range Versions(c) {
+	for name, version := range ClusterVersions(c) {
 		if len(out[name]) == 0 {
 			add(name, version)
 		}
