@@ -209,6 +209,28 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestPlaybookText checks that texts which mean the same in deployer stay as they are
+// written, and that others are translated.
+func TestPlaybookText(t *testing.T) {
+	for src, want := range map[string]string{
+		"{{ 'a' if foo is defined else 'b' }}":                      "",
+		"{{ foo is not defined }}-{{ r is failed }}":                "",
+		"{{ 1 if foo == 'x' and some is not string else 2 }}":       "",
+		"{{ foo is version('1.2', '>=') }}{{ foo | default('x') }}": "",
+		"{{ 'a' if some else 'b' }}":                                `{{ some ? "a" : "b" }}`,
+		"{{ foo is none }}":                                         "{{ foo == nil }}",
+		"{{ r.stat.exists is true }}":                               "{{ r.exists }}",
+		"{{ foo ~ port }}":                                          "{{ string(foo) + string(port) }}",
+	} {
+		if want == "" {
+			want = src
+		}
+		if got, problems := jinja.PlaybookText(src); got != want || len(problems) > 0 {
+			t.Errorf("%s: %s, %v; want %s", src, got, problems, want)
+		}
+	}
+}
+
 func TestUntranslatable(t *testing.T) {
 	for src, want := range map[string]string{
 		`{{ ansible_version.full }}`:           "ansible_version",
@@ -247,6 +269,7 @@ func TestUntranslatable(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Add("{% for a in b %}{{ a.c | default('x') }}{% endfor %}")
+	f.Add("{{ a if b is defined and c is not none else d is version('1', '<') }}")
 	f.Add("{{ a if b else c }}{# x #}{%- set d = [1, {'a': 2}] -%}{% raw %}{{{% endraw %}")
 	f.Fuzz(func(_ *testing.T, src string) {
 		_, _ = jinja.Condition(src)

@@ -41,6 +41,10 @@ func unchanged(n node) bool {
 		return unchangedBinary(t)
 	case filter:
 		return dialect.HasFilter(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+	case test:
+		return dialect.HasTest(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+	case choice:
+		return isBool(t.cond) && unchanged(t.cond) && unchanged(t.then) && unchanged(t.other)
 	case call:
 		return t.of == nil && isLookup(t) && unchangedArguments(t.args)
 	}
@@ -65,8 +69,31 @@ func unchangedArguments(a arguments) bool {
 	return allUnchanged(a.list)
 }
 
+// isBool reports whether a condition is true or false, whatever its variables are; a
+// condition of Jinja may be any value.
+func isBool(n node) bool {
+	switch t := n.(type) {
+	case test:
+		return true
+	case grouped:
+		return isBool(t.x)
+	case unary:
+		return t.op == "not" && isBool(t.x)
+	case binary:
+		switch t.op {
+		case "and", "or":
+			return isBool(t.a) && isBool(t.b)
+		case "==", "!=", "<", "<=", ">", ">=":
+			return true
+		}
+	}
+	return false
+}
+
 func unchangedBinary(b binary) bool {
 	switch b.op {
+	case "and", "or":
+		return isBool(b) && unchanged(b.a) && unchanged(b.b)
 	case "+":
 		return !isList(b.a) && !isList(b.b) && unchanged(b.a) && unchanged(b.b)
 	case "-", "*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=":

@@ -17,6 +17,8 @@ func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 		"that it may include":      {"tasks: [{template: {src: perhaps}}]", ""},
 		"that an include gives it": {"tasks: [{template: {src: inner-sets}}]", ""},
 		"of a part of the file":    {"tasks: [{template: {src: parts}}]", `templates/parts:1:30: template {{ .nothing }}: unknown name "nothing" ` + by},
+		"of a part without a dot":  {"tasks: [{template: {src: bare-parts}}]", `templates/bare-parts:1:40: template {{ nothing }}: unknown name "nothing" ` + by},
+		"of a part not called":     {"tasks: [{template: {src: unused-parts}}]", ""},
 		"of the task":              {"tasks: [{template: {src: bad}, vars: {nothing: 1}}]", ""},
 		"through a variable":       {"vars: {nothing: '{{ missing }}'}\n  tasks: [{template: {src: bad}}]", `site.yaml:2:23: template {{ missing }}: unknown name "missing"`},
 		"registered":               {"tasks: [{file: {path: /}, register: nothing}, {template: {src: bad}}]", ""},
@@ -59,6 +61,8 @@ func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 				"templates/outer", `{{ include "bad" $ | upper }}`,
 				"templates/perhaps", `{{ if false }}{{ include "bad" . }}{{ end }}`,
 				"templates/parts", `{{ define "p" }}<{{/* */}}{{ .nothing }}{{ end }}{{ template "p" . }}`,
+				"templates/bare-parts", `{{ define "q" }}{{ .x }}{{ $.y }}{{ if nothing }}{{ end }}{{ end }}{{ template "q" "x" }}`,
+				"templates/unused-parts", `{{ define "q" }}{{ nothing }}{{ end }}{{ if false }}{{ template "q" "x" }}{{ end }}`,
 				"templates/broken", "a\n{{ end }}",
 				"roles/r/tasks/main.yaml", "- template: {src: x}\n", "roles/r/templates/x", "{{ nothing }}")
 			requireOneError(t, err, tt.want)

@@ -219,7 +219,9 @@
 // Ansible" lists them), and those of sprig except env, expandenv and getHostByName, with
 // toYaml, fromYaml, toToml and versionCompare(a, b), which is -1, 0 or 1. Behind a | all
 // of them take the value in front of it, as their first argument, those of sprig as their
-// last; a | binds to the value right before it. lookup('file', NAME), lookup('template',
+// last; a | binds to the value right before it. Tests of Ansible stand behind is and is not
+// (a is defined, a is version('1.2', '>='), result is failed); A if CONDITION else B
+// evaluates A or B, like CONDITION ? A : B. lookup('file', NAME), lookup('template',
 // NAME), lookup('env', NAME) and lookup('password', 'FILE length=20') read from the
 // machine that deployer runs on; the last one makes the file when it is missing, in a dry
 // run too, so that the next run reads the same password. Values of lookups are not known
@@ -227,8 +229,10 @@
 //
 // A name that does not exist is an error. It is found before any host is contacted where
 // a host is certain to read it: in tasks without a condition, in the template files that
-// these tasks name, and in conditions. For names that may be missing there are
-// a | default(b), a ?? b, a?.b and "a" in $env.
+// these tasks name, and in conditions. Names in {{ define }} parts of a template file, and in
+// a file of lookup('template', NAME), count where the part or the lookup is certain to be
+// used and the name of the file is a constant. For names that may be missing there are
+// a is defined, a | default(b), a ?? b, a?.b and "a" in $env.
 //
 // Template files are text/template with the functions of sprig and toYaml, fromYaml,
 // toToml; they may include each other. A variable stands there by its name, {{ port }},

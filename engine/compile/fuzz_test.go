@@ -25,6 +25,7 @@ func FuzzCompile(f *testing.F) {
 		"- hosts: all\n  tasks: [{command: uptime -p}, {shell: [a, b]}, {file: /a mode=1}, {include_role: {name: web}}, {include_tasks: {file: ../more.yaml}}, {meta: end_host}, {args: {}, with_items: []}]\n",
 		"- hosts: all\n  tasks:\n    - rollout: {canary: [all], max_parallel: n * 2, when: a}\n      pre_tasks: [{file: {path: a}, register: x}, {block: [{meta: flush_handlers}], rescue: [{file: {path: b}}]}]\n      block: [{file: {path: '{{ x }}'}}]\n      post_tasks: [{file: {path: a}, when: x.changed}]\n      always: []\n",
 		"- hosts: all\n  remote_user: x\n  vars_prompt: []\n  tasks: [{file: {path: '{{ x | default([]) }}'}, when: r is defined and 'a' in r, async: 1}]\n",
+		"- hosts: all\n  tasks: [{file: {path: '{{ a if b is defined else c }}'}, when: r is not failed and x is version('1', '<'), loop: 'a if b is in [c] else []'}]\n",
 	} {
 		f.Add(seed)
 	}

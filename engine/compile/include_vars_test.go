@@ -59,7 +59,7 @@ func TestIncludeVars(t *testing.T) {
 func TestIncludeVarsErrors(t *testing.T) {
 	for task, want := range map[string]string{
 		"include_vars: nothing.yaml":              "site.yaml:2:26: include_vars: there is no such file in vars or .",
-		"include_vars: '{{ x is none }}.yaml'":    "write x == nil",
+		"include_vars: '{{ a ~ b }}.yaml'":        "write string(a) + string(b)",
 		"include_vars: {file: a.yaml, depth: 1}":  "include_vars takes no depth",
 		"include_vars: a.yaml, register: x":       `include_vars does not take "register"`,
 		"include_vars: '{{ facts.os }}.bad.yaml'": "vars/x.bad.yaml:1:1: the variable \"host\" belongs to the engine",

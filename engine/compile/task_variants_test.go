@@ -105,7 +105,7 @@ func TestReplacing(t *testing.T) {
 	if got, err := other.Title(vars); err != nil || got != "file of north" {
 		t.Errorf("its name is %q", got)
 	}
-	// What is not there any more cannot be in its name.
+	// Variables that do not exist any more cannot be in the name.
 	if got, err := other.Title(lang.NewVars(nil, nil)); err != nil || got != "file of {{ way }}" {
 		t.Errorf("its name is %q, %v", got, err)
 	}

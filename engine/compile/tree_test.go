@@ -30,8 +30,8 @@ func onDisk(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// What is shared stands beside the directory of the playbook, and is found from
-// there in turn.
+// TestFilesOutsideThePlaybook checks that shared files beside the directory of the playbook
+// are found, and files that they include.
 func TestFilesOutsideThePlaybook(t *testing.T) {
 	dir := onDisk(t, map[string]string{
 		"site/main.yaml": `

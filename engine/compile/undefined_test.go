@@ -28,6 +28,13 @@ func TestUndefinedNames(t *testing.T) {
 		"optional":                  {"tasks: [{file: {path: /}, when: '(nothing ?? 1) == 1'}]", ""},
 		"optional field":            {"tasks: [{file: {path: /}, when: 'nothing?.a == 1'}]", ""},
 		"tested":                    {"tasks: [{file: {path: /}, when: '\"nothing\" in $env'}]", ""},
+		"tested as in Ansible":      {"tasks: [{file: {path: /}, when: nothing is defined and nothing == 1}]", ""},
+		"tested as missing":         {"tasks: [{file: {path: /}, when: nothing is not defined or nothing.a is failed}]", ""},
+		"of a test":                 {"tasks: [{file: {path: /}, when: nothing is none}]", `site.yaml:2:35: expression "nothing is none": unknown name "nothing"`},
+		"a value of a choice":       {"tasks: [{file: {path: '/{{ nothing if every == 2 else 1 }}'}}]", ""},
+		"the condition of a choice": {"tasks: [{file: {path: '/{{ 1 if nothing else 2 }}'}}]", `site.yaml:2:35: template {{ 1 if nothing else 2 }}: unknown name "nothing"`},
+		"of a looked up template":   {"tasks: [{file: {path: \"/{{ lookup('template', 'bad') }}\"}}]", `templates/bad:1:4: template {{ nothing }}: unknown name "nothing" (the lookup at site.yaml:2:30 renders it)`},
+		"of one that may be":        {"tasks: [{file: {path: \"/{{ every == 2 ? lookup('template', 'bad') : 1 }}\"}}]", ""},
 		"tested elsewhere":          {"tasks: [{file: {path: /}, when: '!(\"nothing\" in $env)'}, {file: {path: '/{{ nothing }}'}}]", ""},
 		"under a condition":         {"tasks: [{file: {path: '/{{ nothing }}'}, when: every == 2}]", ""},
 		"in a block with condition": {"tasks: [{block: [{file: {path: '/{{ nothing }}'}}], when: every == 2}]", ""},
@@ -87,7 +94,7 @@ func TestUndefinedNames(t *testing.T) {
 			lib.RunHosts, lib.Promised, lib.Extra = []string{"h1", "h2"}, []string{"promised"}, map[string]any{"given": 1}
 			_, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  "+tt.play+"\n", "inc.yaml", "- file: {path: '/{{ item }}'}\n",
 				"roles/r/tasks/main.yaml", "- file: {path: '/{{ mine }}'}\n", "roles/r/defaults/main.yaml", "mine: '{{ nothing }}'\n",
-				"roles/hidden/tasks/main.yaml", "- file: {path: '/{{ every }}'}\n", "roles/hidden/defaults/main.yaml", "every: '{{ nothing }}'\n")
+				"roles/hidden/tasks/main.yaml", "- file: {path: '/{{ every }}'}\n", "roles/hidden/defaults/main.yaml", "every: '{{ nothing }}'\n", "templates/bad", "{{ nothing }}")
 			requireOneError(t, err, tt.want)
 		})
 	}

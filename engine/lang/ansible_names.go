@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -40,30 +39,6 @@ var ansibleNames = map[string]string{
 	"False":                        "false",
 	"None":                         "nil",
 	"none":                         "nil",
-}
-
-// jinjaForms are forms of Jinja that conditions and loops do not have.
-var jinjaForms = []struct {
-	form   *regexp.Regexp
-	advice string
-}{
-	{regexp.MustCompile(`\bis\s+(not\s+)?(defined|undefined)\b`), `write "NAME" in $env, or NAME ?? DEFAULT`},
-	{regexp.MustCompile(`\bis\s+(not\s+)?(succeeded|success|failed|changed|skipped)\b`), `a result has fields: NAME.failed, NAME.changed, NAME.skipped`},
-	{regexp.MustCompile(`\bis\s+(not\s+)?(match|search|regex)\b`), `write NAME matches "PATTERN"`},
-	{regexp.MustCompile(`\bis\s+(not\s+)?(none|null)\b`), `write NAME == nil`},
-	{regexp.MustCompile(`\bis\s+(not\s+)?(version|version_compare)\b`), `write versionCompare(NAME, "1.2") >= 0`},
-	{regexp.MustCompile(`\bif\b.*\belse\b`), `write CONDITION ? A : B`},
-}
-
-// jinjaFormAdvice returns advice for an expression that cannot be parsed; empty when there
-// is none.
-func jinjaFormAdvice(src string) string {
-	for _, h := range jinjaForms {
-		if h.form.MatchString(src) {
-			return "; " + h.advice
-		}
-	}
-	return ""
 }
 
 // containsAdvice returns advice for `in` between two texts.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the advice says to write can be written.
+// TestAnsibleAdviceIsValid checks that expressions in the advice compile and evaluate.
 func TestAnsibleAdviceIsValid(t *testing.T) {
 	vars := map[string]any{
 		"d": map[string]any{"a": 1}, "users": []any{map[string]any{"keys": []any{"x", "y"}}, map[string]any{"keys": []any{"z"}}},

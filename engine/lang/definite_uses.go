@@ -3,6 +3,7 @@ package lang
 import (
 	"github.com/expr-lang/expr/ast"
 
+	"deployer/engine/lang/dialect"
 	"deployer/strictyaml"
 )
 
@@ -47,9 +48,16 @@ func (s *strictness) collectDefinite(n ast.Node) {
 	case *ast.BuiltinNode:
 		s.collectDefiniteAll(t.Arguments)
 	case *ast.CallNode:
-		if f, ok := t.Callee.(*ast.IdentifierNode); ok && isDefault(f.Value) && len(t.Arguments) > 0 {
+		f, _ := t.Callee.(*ast.IdentifierNode)
+		switch {
+		case f != nil && isDefault(f.Value) && len(t.Arguments) > 0:
 			s.collectDefinite(t.Arguments[0])
 			return
+		case f != nil && f.Value == dialect.ChoiceName && len(t.Arguments) == 3:
+			s.collectDefinite(t.Arguments[1])
+			return
+		case f != nil && isLookup(f.Value):
+			s.definiteLookups = append(s.definiteLookups, t)
 		}
 		s.collectDefiniteAll(t.Arguments)
 	case *ast.SequenceNode:

@@ -79,9 +79,9 @@ func (e *Expr) compile() error {
 	for _, id := range strict.definite {
 		e.definite = append(e.definite, VarUse{Name: id.Value, Pos: e.at(id.Location().From), Source: e.shown()})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try),
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try), expr.Function(hasName, has),
 		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
-	reads, err := e.lookups(strict.lookups)
+	reads, err := e.lookups(strict)
 	if err != nil {
 		return err
 	}
@@ -162,6 +162,9 @@ func (e *Expr) wrap(err error) error {
 		return e.Pos.Errorf("%s: %v%s", e.shown(), err, containsAdvice(err.Error()))
 	}
 	msg := dialect.Shown(fe.Message)
+	if strings.HasPrefix(msg, "interface conversion: ") && strings.HasSuffix(msg, ", not bool") {
+		msg = "a condition is neither true nor false"
+	}
 	advice := containsAdvice(fe.Message)
 	if e.prog == nil && advice == "" && !strings.HasPrefix(msg, "unknown function") {
 		if e.texted {

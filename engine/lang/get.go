@@ -18,6 +18,7 @@ const (
 	getName        = "__get"
 	getHostVarName = "__get_host_var" // get, for the variables of another host
 	tryName        = "__try"
+	hasName        = "__has" // reports whether there is anything to get
 	// truthyName is the truth of Jinja, for `| default(x, true)`.
 	truthyName = "__truthy"
 )
@@ -61,6 +62,20 @@ func try(args ...any) (any, error) {
 		return m[k], nil
 	}
 	return get(args...)
+}
+
+// has reports whether get would find an element.
+func has(args ...any) (any, error) {
+	switch m := args[0].(type) {
+	case map[string]any:
+		k, _ := args[1].(string)
+		_, ok := m[k]
+		return ok, nil
+	case []any:
+		i, ok := args[1].(int)
+		return ok && i < len(m) && i >= -len(m), nil
+	}
+	return false, nil
 }
 
 // NameHint returns the end of an error about an unknown name: the task that gives it a

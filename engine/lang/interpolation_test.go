@@ -79,7 +79,9 @@ func TestInterpolation(t *testing.T) {
 		"{{ m.kk }}":                        `unknown name "kk"`,
 		"{{ uper(item) }}":                  `unknown function "uper"; did you mean "upper"?`,
 		"{{ item | uper }}":                 `unknown function "uper"; did you mean "upper"?`,
-		"{{ x is defined }}":                `write "x" in $env`,
+		"{{ x is definde }}":                `there is no test "definde"`,
+		"{{ x is file }}":                   "a task stat",
+		"{{ 1 if x else 2 }}":               `unknown name "x"`,
 		"{{ a }":                            "{{ has no }}",
 		"{{ lookup('url', 'x') }}":          `there is no lookup "url"`,
 	} {

@@ -23,7 +23,7 @@ func asExpr(src string, translate func(string) (string, error)) string {
 		return "; " + err.Error()
 	}
 	if _, err := newStrictness(out); err != nil || out == "" || out == src {
-		return jinjaFormAdvice(src)
+		return ""
 	}
 	return "; write " + out
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -34,13 +35,13 @@ func rewriteLookup(n *ast.Node, t *ast.CallNode, name string) {
 
 // lookups checks the lookups of the expression and returns their functions. A template file
 // whose name is a constant is compiled now, so that the variables that it reads are known.
-func (e *Expr) lookups(calls []*ast.CallNode) ([]expr.Option, error) {
-	for _, call := range calls {
-		if err := e.checkLookup(call); err != nil {
+func (e *Expr) lookups(strict *strictness) ([]expr.Option, error) {
+	for _, call := range strict.lookups {
+		if err := e.checkLookup(call, slices.Contains(strict.definiteLookups, call)); err != nil {
 			return nil, e.at(call.Location().From).Errorf("%s: %v", e.shown(), err)
 		}
 	}
-	if len(calls) == 0 {
+	if len(strict.lookups) == 0 {
 		return nil, nil
 	}
 	return []expr.Option{
@@ -61,7 +62,9 @@ func (e *Expr) lookups(calls []*ast.CallNode) ([]expr.Option, error) {
 	}, nil
 }
 
-func (e *Expr) checkLookup(call *ast.CallNode) error {
+// checkLookup checks the name of a lookup and adds the variables that its template files
+// read to those of the expression; definite is true for a lookup that every host evaluates.
+func (e *Expr) checkLookup(call *ast.CallNode, definite bool) error {
 	if len(call.Arguments) == 0 {
 		return errors.New("lookup wants the name of a lookup: file, env, password or template")
 	}
@@ -86,6 +89,12 @@ func (e *Expr) checkLookup(call *ast.CallNode) error {
 			return err
 		}
 		e.refs.Merge(tpl.refs)
+		if definite {
+			for _, use := range tpl.definite {
+				use.User = fmt.Sprintf(" (the lookup at %s renders it)", e.at(call.Location().From))
+				e.definite = append(e.definite, use)
+			}
+		}
 	}
 	return nil
 }

@@ -26,7 +26,9 @@ type strictness struct {
 	definite  []*ast.IdentifierNode    // variables that are read on every host
 	called    map[string]dialect.Func  // functions of package dialect
 	lookups   []*ast.CallNode
-	isPath    bool // the expression is a path of names, none of which may be missing
+	// definiteLookups are the lookups that are evaluated on every host.
+	definiteLookups []*ast.CallNode
+	isPath          bool // the expression is a path of names, none of which may be missing
 }
 
 func newStrictness(src string) (*strictness, error) {
@@ -100,7 +102,7 @@ func (s *strictness) call(t *ast.CallNode) {
 	if !ok {
 		return
 	}
-	if isDefault(f.Value) && len(t.Arguments) > 0 {
+	if (isDefault(f.Value) || isDefinedTest(f.Value)) && len(t.Arguments) > 0 {
 		ast.Walk(&t.Arguments[0], visit(func(l *ast.Node) { s.tolerant[(*l).Location()] = true }))
 	}
 	if isLookup(f.Value) {
@@ -114,6 +116,11 @@ func (s *strictness) call(t *ast.CallNode) {
 
 // isDefault reports whether a function is Ansible's default, whose value may be missing.
 func isDefault(name string) bool { return name == "default" || name == "d" }
+
+// isDefinedTest reports whether a function is the test `is defined` or `is not defined`.
+func isDefinedTest(name string) bool {
+	return name == dialect.DefinedName || name == dialect.NotDefinedName
+}
 
 func (s *strictness) collectRefs(n *ast.Node) {
 	id, ok := (*n).(*ast.IdentifierNode)
@@ -163,13 +170,17 @@ func (s *strictness) Visit(n *ast.Node) {
 	}
 }
 
-// visitCall rewrites a call of default or of a lookup.
+// visitCall rewrites a call of default, of a test of definition, of a choice or of a lookup.
 func (s *strictness) visitCall(n *ast.Node, t *ast.CallNode) {
 	f, ok := t.Callee.(*ast.IdentifierNode)
 	switch {
 	case !ok:
 	case isDefault(f.Value):
 		s.rewriteDefault(n, t.Arguments)
+	case isDefinedTest(f.Value) && len(t.Arguments) == 1:
+		rewriteDefined(n, t.Arguments[0], f.Value == dialect.NotDefinedName)
+	case f.Value == dialect.ChoiceName && len(t.Arguments) == 3:
+		ast.Patch(n, &ast.ConditionalNode{Cond: t.Arguments[1], Exp1: t.Arguments[0], Exp2: t.Arguments[2]})
 	case isLookup(f.Value):
 		rewriteLookup(n, t, f.Value)
 	}

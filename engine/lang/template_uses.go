@@ -37,6 +37,7 @@ func setsVars(c *parse.CommandNode) bool {
 type useWalk struct {
 	of       *Template
 	called   []string // templates of the file, around this place
+	part     bool     // the dot and $ are not the variables: a template that was called with something else
 	includes []string // template files
 	out      []VarUse
 }
@@ -60,17 +61,21 @@ func (w *useWalk) list(l *parse.ListNode) {
 
 // call follows {{ template "name" . }} into a template of the same file.
 func (w *useWalk) call(n *parse.TemplateNode) {
-	if n.Pipe == nil {
-		return
+	if n.Pipe != nil {
+		w.pipe(n.Pipe)
 	}
-	w.pipe(n.Pipe)
-	whole := len(n.Pipe.Cmds) == 1 && len(n.Pipe.Cmds[0].Args) == 1 && isVars(n.Pipe.Cmds[0].Args[0], true)
+	whole := n.Pipe != nil && len(n.Pipe.Cmds) == 1 && len(n.Pipe.Cmds[0].Args) == 1 && isVars(n.Pipe.Cmds[0].Args[0], true)
 	called := w.of.tpl.Lookup(n.Name)
-	if !whole || called == nil || called.Tree == nil || slices.Contains(w.called, n.Name) {
+	part := w.part || !whole
+	key := n.Name + map[bool]string{true: "\x00"}[part]
+	if called == nil || called.Tree == nil || slices.Contains(w.called, key) {
 		return
 	}
-	w.called = append(w.called, n.Name)
+	w.called = append(w.called, key)
+	around := w.part
+	w.part = part
 	w.list(called.Root)
+	w.part = around
 }
 
 func (w *useWalk) pipe(p *parse.PipeNode) {
@@ -92,7 +97,7 @@ func (w *useWalk) pipe(p *parse.PipeNode) {
 
 // include records a template file that is rendered with all variables.
 func (w *useWalk) include(args []parse.Node) {
-	if len(args) == 3 && isVars(args[2], true) {
+	if !w.part && len(args) == 3 && isVars(args[2], true) {
 		if name, ok := args[1].(*parse.StringNode); ok {
 			w.includes = append(w.includes, name.Text)
 		}
@@ -101,16 +106,22 @@ func (w *useWalk) include(args []parse.Node) {
 
 func (w *useWalk) arg(n parse.Node) {
 	switch t := n.(type) {
+	case *parse.IdentifierNode:
+		if slices.Contains(w.of.asFuncs, t.Ident) {
+			w.note(t.Ident, n)
+		}
 	case *parse.FieldNode:
-		w.note(t.Ident[0], n)
+		if !w.part {
+			w.note(t.Ident[0], n)
+		}
 	case *parse.VariableNode:
-		if t.Ident[0] == "$" && len(t.Ident) > 1 {
+		if !w.part && t.Ident[0] == "$" && len(t.Ident) > 1 {
 			w.note(t.Ident[1], n)
 		}
 	case *parse.PipeNode:
 		w.pipe(t)
 	case *parse.ChainNode:
-		if !isVars(t.Node, true) {
+		if w.part || !isVars(t.Node, true) {
 			w.arg(t.Node)
 		}
 	}

@@ -162,9 +162,114 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
+// TestTests: tests of Ansible give what they give there, and bind to the value before them.
+func TestTests(t *testing.T) {
+	env := map[string]any{"name": "web", "n": 6, "letters": []any{"a", "b"}, "no": nil, "m": map[string]any{"k": 1}, "r": map[string]any{"failed": true, "changed": false, "skipped": false},
+		"is": "a variable", "version": "1.10"}
+	for src, want := range map[string]any{
+		"name is string":                           true,
+		"name is not string":                       false,
+		"not name is string":                       false,
+		"n + 1 is string":                          nil, // 1 is string binds first
+		"n is even and n is divisibleby 3":         true,
+		"n is divisibleby(4)":                      false,
+		"n is not divisibleby(4)":                  true,
+		"n is number and n is integer":             true,
+		"1.5 is float and n is not float":          true,
+		"-n is even":                               true,
+		"n - 1 is odd":                             nil,
+		"no is none":                               true,
+		"name is not none":                         true,
+		"m is mapping and letters is sequence":     true,
+		"name is iterable and n is not iterable":   true,
+		"name is match('w')":                       true,
+		"name is match('eb')":                      false,
+		"name is search 'eb'":                      true,
+		"name is search('EB', ignorecase=true)":    true,
+		"name is regex('^web$')":                   true,
+		"version is version('1.9', '>')":           true,
+		"version is version('1.9', operator='lt')": false,
+		"version is version('1.10')":               true,
+		"'a' is in letters":                        true,
+		"'c' is not in letters":                    true,
+		"'a' is in ['a', 'b']":                     true,
+		"letters is contains('a')":                 true,
+		"['a'] is subset(letters)":                 true,
+		"letters is superset(['c'])":               false,
+		"n is gt 5 and n is lessthan 7":            true,
+		"name is eq('web')":                        true,
+		"true is true and name is truthy":          true,
+		"r is failed":                              true,
+		"r is not failed":                          false,
+		"r is succeeded or r is skipped":           false,
+		"not r is changed":                         true,
+		"m.k is defined":                           true,
+		"m.k is not undefined":                     true,
+		"no | default('') | upper is string":       true,
+		"name is ansible.builtin.match('w')":       true,
+		"is is string":                             true,
+		"[name is string, n is string]":            []any{true, false},
+		"{'a': name is string}":                    map[string]any{"a": true},
+		"filter(letters, # is in ['b'])":           []any{"b"},
+		"name is string ? 'yes' : 'no'":            "yes",
+		"(name is string) | ternary('yes', 'no')":  "yes",
+	} {
+		got, err := evaluate(t, src, env)
+		if want == nil {
+			if err == nil {
+				t.Errorf("%s: %v, want an error", src, got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", src, err, diff)
+		}
+	}
+}
+
+// TestChoices: A if CONDITION else B is what it is in Jinja.
+func TestChoices(t *testing.T) {
+	env := map[string]any{"name": "web", "n": 6, "yes": true, "no": false}
+	for src, want := range map[string]any{
+		"'a' if yes else 'b'":                           "a",
+		"'a' if no else 'b'":                            "b",
+		"'a' if no":                                     "",
+		"1 + 2 if yes else 3 + 4":                       3,
+		"1 if no else 2 if no else 3":                   3,
+		"1 if no else 2 if yes":                         2,
+		"1 if no else 2 if no":                          "",
+		"not yes if yes else yes":                       false,
+		"n > 3 if yes and not no else n":                true,
+		"name | upper if n == 6 else name | lower":      "WEB",
+		"name | upper | lower if yes else '' | trim":    "web",
+		"[1 if no else 2, 3 if yes else 4]":             []any{2, 3},
+		"{'a': 1 if no else 2, 'b': 3}":                 map[string]any{"a": 2, "b": 3},
+		"(1 if yes else 2) + (3 if no else 4)":          5,
+		"concat([1 if no else 2], [1])":                 []any{2, 1},
+		"'x' | default(1 if no else 2)":                 "x",
+		"{'a': 1} | combine({'b': 2 if yes}) | to_json": `{"a":1,"b":2}`,
+		"'a,b' | split(sep=',' if yes else ';')":        []any{"a", "b"},
+		"'a' if name is match('w') else 'b'":            "a",
+		"let x = 1 if no else 2; x + 1 if yes else 0":   3,
+		"if yes { 1 } else { 2 }":                       1,
+		"if no { 1 } else if yes { 2 } else { 3 }":      2,
+		"yes ? 1 : 2 if yes else 3":                     1,
+	} {
+		got, err := evaluate(t, src, env)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", src, err, diff)
+		}
+	}
+	for _, src := range []string{"1 if", "1 if else 2", "1 else 2", "1 if yes if no else 2", "name is", "name is not", "name is nothing", "is defined", "1 if 'text' else 2", "n is divisibleby"} {
+		if got, err := evaluate(t, src, env); err == nil {
+			t.Errorf("%s: %v", src, got)
+		}
+	}
+}
+
 // TestRewriteKeepsPlaces: a rune of what the parser reads is at home where it was written.
 func TestRewriteKeepsPlaces(t *testing.T) {
-	for _, src := range []string{"a | upper == nope", `'\d' | f(b=nope)`, "x.y | a.b.upper + (nope | lower)"} {
+	for _, src := range []string{"a | upper == nope", `'\d' | f(b=nope)`, "x.y | a.b.upper + (nope | lower)", "a if b is defined else nope", "x is not version(nope, '1')", "a | upper is string + nope if c"} {
 		s, err := testLanguage.Rewrite(src)
 		if err != nil {
 			t.Fatal(err)
@@ -273,7 +378,7 @@ func FuzzSplit(f *testing.F) {
 
 // FuzzRewrite: whatever an expression is, its places are those of the source.
 func FuzzRewrite(f *testing.F) {
-	for _, seed := range []string{"a | b(c=1) | d", `'\d\'' | x.y.z`, "f(a=b|c, d", "(((|", "#|a", "let x = 1; x | f"} {
+	for _, seed := range []string{"a | b(c=1) | d", `'\d\'' | x.y.z`, "f(a=b|c, d", "(((|", "#|a", "let x = 1; x | f", "a is not defined if b is divisibleby 3 else c is in [d]", "f(a=b if c is failed, d", "x is", "if a is b {c} else if"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, src string) {

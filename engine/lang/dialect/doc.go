@@ -1,6 +1,6 @@
 // Package dialect holds the syntax and the functions that expressions of playbooks have
-// beyond those of the library expr (https://expr-lang.org): pipes, the filters of
-// Ansible, and texts with {{ }}.
+// beyond those of the library expr (https://expr-lang.org): pipes, the filters and tests of
+// Ansible, choices with if and else, and texts with {{ }}.
 //
 //   - [Split] splits a text into literals and expressions.
 //   - [Language.Rewrite] turns an expression as written into one that the parser of expr

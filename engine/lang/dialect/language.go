@@ -32,7 +32,7 @@ const (
 
 // New returns a language with the given functions of templates.
 func New(templates map[string]any) *Language {
-	l := &Language{calls: map[string]Func{NamedName: makeNamed}, piped: map[string]bool{}}
+	l := &Language{calls: map[string]Func{NamedName: makeNamed, ChoiceName: choose}, piped: map[string]bool{}}
 	for name, fn := range templates {
 		l.calls[name] = adapt(name, fn, false)
 		l.calls[name+lastSuffix] = adapt(name, fn, true)
@@ -44,6 +44,10 @@ func New(templates map[string]any) *Language {
 			l.calls[name] = l.calls[name+filterSuffix]
 		}
 		l.piped[name] = fn.piped || exprHas(name)
+	}
+	for name := range testArguments {
+		l.calls[name+isSuffix] = positional(name, test(name, false))
+		l.calls[name+isNotSuffix] = positional(name, test(name, true))
 	}
 	return l
 }
@@ -91,7 +95,7 @@ func takesPredicate(name string) bool {
 
 // Shown returns the name of a function as people write it.
 func Shown(name string) string {
-	return strings.NewReplacer(filterSuffix, "", lastSuffix, "").Replace(name)
+	return strings.NewReplacer(filterSuffix, "", lastSuffix, "", isNotSuffix, "", isSuffix, "").Replace(name)
 }
 
 // HasFilter reports whether a filter of Ansible is available behind a |, by its own name.

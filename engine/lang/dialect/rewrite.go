@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ const longest = 64 << 10
 //     parentheses: a + b | upper is a + upper(b);
 //   - NAME=VALUE among the arguments of a call is a named argument;
 //   - a filter with its collection, ansible.builtin.default, is known by its last part;
+//   - X is TEST and X is not TEST call the test of Ansible: x is defined;
+//   - A if CONDITION else B is a choice, of which only one value is evaluated;
 //   - a backslash in quotes that escapes nothing stands for itself.
 //
 // An expression that cannot be read is returned unchanged, so that the parser reports the error.
@@ -27,7 +30,7 @@ func (l *Language) Rewrite(src string) (Source, error) {
 		return Source{}, errors.New("the expression is longer than 64 KiB")
 	}
 	s := Source{Text: src}.then(escapes(src))
-	if !strings.ContainsAny(s.Text, "|=") {
+	if !strings.ContainsAny(s.Text, "|=") && !jinjaWord.MatchString(s.Text) {
 		return s, nil
 	}
 	toks, err := lexer.Lex(file.NewSource(s.Text))
@@ -38,8 +41,12 @@ func (l *Language) Rewrite(src string) (Source, error) {
 	for r.i = 0; r.i < len(toks); r.i++ {
 		r.token(toks[r.i])
 	}
+	r.endChoices(len([]rune(s.Text)))
 	return s.then(r.edits), nil
 }
+
+// jinjaWord matches the words of Jinja that are rewritten.
+var jinjaWord = regexp.MustCompile(`\b(is|if)\b`)
 
 // rewriter walks the tokens of an expression.
 type rewriter struct {
@@ -58,6 +65,9 @@ type frame struct {
 	call    bool // the arguments of a function
 	closes  bool // one more ) stands behind the filter
 	named   int  // the argument that began here is a named one; -1 for none
+	first   int  // the token with which the item of a list, argument or value of a mapping begins
+	choices int  // choices that end with this item
+	noElse  bool // the last of them has no else yet
 }
 
 func (r *rewriter) top() *frame { return &r.frames[len(r.frames)-1] }
@@ -68,6 +78,16 @@ func (r *rewriter) is(i int, kind lexer.Kind, values ...string) bool {
 
 func (r *rewriter) insert(at int, text string) { r.edits = append(r.edits, edit{at: at, text: text}) }
 
+// wrap inserts a text in front of all that is inserted at the same place already.
+func (r *rewriter) wrap(at int, text string) {
+	r.edits = slices.Insert(r.edits, 0, edit{at: at, text: text})
+}
+
+// replace writes a text instead of tokens.
+func (r *rewriter) replace(from, to lexer.Token, text string) {
+	r.edits = append(r.edits, edit{at: from.From, del: to.To - from.From, text: text})
+}
+
 func (r *rewriter) token(t lexer.Token) {
 	top := r.top()
 	switch {
@@ -75,6 +95,7 @@ func (r *rewriter) token(t lexer.Token) {
 		r.open(t)
 	case t.Kind == lexer.Bracket:
 		r.closed(t)
+	case !top.expect && t.Kind == lexer.Identifier && t.Value == "is" && !r.is(r.i-1, lexer.Operator, ".", "?.") && r.test():
 	case t.Kind == lexer.Identifier || t.Kind == lexer.String || t.Kind == lexer.Number || t.Kind == lexer.Bytes:
 		if top.call && t.Kind == lexer.Identifier && r.is(r.i+1, lexer.Operator, "=") && r.is(r.i-1, lexer.Bracket, "(") ||
 			top.call && t.Kind == lexer.Identifier && r.is(r.i+1, lexer.Operator, "=") && r.is(r.i-1, lexer.Operator, ",") {
@@ -92,7 +113,15 @@ func (r *rewriter) token(t lexer.Token) {
 		if !top.sign {
 			top.operand, top.sign = r.i, true
 		}
+	case t.Value == "if" && !top.expect && !top.noElse:
+		r.choice(t)
+	case t.Value == "else" && top.noElse:
+		r.otherwise(t)
 	default:
+		if slices.Contains(itemEnds, t.Value) {
+			r.endChoices(t.From)
+			top.first = r.i + 1
+		}
 		if t.Value == "," {
 			r.endNamed(t.From)
 		}
@@ -112,10 +141,11 @@ func (r *rewriter) begin() {
 func (r *rewriter) open(t lexer.Token) {
 	call := t.Value == "(" && !r.top().expect
 	r.begin()
-	r.frames = append(r.frames, frame{operand: -1, expect: true, call: call, named: -1})
+	r.frames = append(r.frames, frame{operand: -1, expect: true, call: call, named: -1, first: r.i + 1})
 }
 
 func (r *rewriter) closed(t lexer.Token) {
+	r.endChoices(t.From)
 	r.endNamed(t.From)
 	if len(r.frames) == 1 {
 		return
@@ -136,14 +166,13 @@ func (r *rewriter) filter() {
 		top.expect = true
 		return // the parser reports the error
 	}
-	last := first
-	if r.is(first+1, lexer.Operator, ".") && r.is(first+2, lexer.Identifier) && r.is(first+3, lexer.Operator, ".") && r.is(first+4, lexer.Identifier) {
-		last = first + 4 // ansible.builtin.NAME
+	last := r.qualified(first)
+	if last > first {
 		r.edits = append(r.edits, edit{at: r.toks[first].From, del: r.toks[last].From - r.toks[first].From})
 	}
 	name, end := r.toks[last].Value, r.toks[last].To
 	called := r.is(last+1, lexer.Bracket, "(")
-	r.insert(r.toks[top.operand].From, "(")
+	r.wrap(r.toks[top.operand].From, "(")
 	r.insert(end, strings.TrimPrefix(r.lang.filterName(name, called, r.plainArgument(last+2)), name))
 	r.i = last
 	if !called {
@@ -151,7 +180,16 @@ func (r *rewriter) filter() {
 		return
 	}
 	r.i++
-	r.frames = append(r.frames, frame{operand: -1, expect: true, call: true, closes: true, named: -1})
+	r.frames = append(r.frames, frame{operand: -1, expect: true, call: true, closes: true, named: -1, first: r.i + 1})
+}
+
+// qualified returns the last token of a name with its collection, ansible.builtin.NAME, or
+// first for a name without one.
+func (r *rewriter) qualified(first int) int {
+	if r.is(first+1, lexer.Operator, ".") && r.is(first+2, lexer.Identifier) && r.is(first+3, lexer.Operator, ".") && r.is(first+4, lexer.Identifier) {
+		return first + 4
+	}
+	return first
 }
 
 // plainArgument reports whether the first argument of a filter has the form of Jinja, such
@@ -169,7 +207,7 @@ func (r *rewriter) namedArgument(t lexer.Token) {
 	r.edits = append(r.edits, edit{at: t.From, del: eq.To - t.From, text: NamedName + `("` + t.Value + `", `})
 	r.i++
 	top := r.top()
-	top.expect, top.sign, top.named = true, false, r.i
+	top.expect, top.sign, top.named, top.first = true, false, r.i, r.i+1
 }
 
 func (r *rewriter) endNamed(at int) {

@@ -1,4 +1,4 @@
-package lang
+package dialect
 
 import "testing"
 
@@ -12,11 +12,11 @@ func TestVersionCompare(t *testing.T) {
 		{"5.10.0-30-amd64", "5.10", 1}, {"1:2.3-1ubuntu4", "1:2.3-1", 1}, {"", "1", -1},
 		{"99999999999999999999", "1", 1},
 	} {
-		if got := versionCompare(c.a, c.b); got != c.want {
-			t.Errorf("versionCompare(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		if got := VersionCompare(c.a, c.b); got != c.want {
+			t.Errorf("VersionCompare(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
-		if got := versionCompare(c.b, c.a); got != -c.want {
-			t.Errorf("versionCompare(%q, %q) = %d, want %d", c.b, c.a, got, -c.want)
+		if got := VersionCompare(c.b, c.a); got != -c.want {
+			t.Errorf("VersionCompare(%q, %q) = %d, want %d", c.b, c.a, got, -c.want)
 		}
 	}
 }

@@ -1,27 +1,22 @@
-package lang
+package dialect
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// versionName is the function that compares versions in expressions and templates:
-// versionCompare(facts.os_version, "12") >= 0.
-const versionName = "versionCompare"
-
 var versionParts = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
 // prereleaseParts are the parts of a version that come before the version that they extend.
 var prereleaseParts = []string{"dev", "a", "alpha", "b", "beta", "pre", "rc"}
 
-// versionCompare returns -1, 0 or 1: version a comes before b, equals b, or comes after b.
+// VersionCompare returns -1, 0 or 1: version a comes before b, equals b, or comes after b.
 // Numbers are compared as numbers: 1.10 comes after 1.9. 1.2 equals 1.2.0, v1 equals 1, and
 // 1.2-rc1 comes before 1.2.
-func versionCompare(a, b string) int {
+func VersionCompare(a, b string) int {
 	left, right := parts(a), parts(b)
 	for i := range max(len(left), len(right)) {
 		if c := cmp.Compare(weight(left, i), weight(right, i)); c != 0 {
@@ -31,9 +26,9 @@ func versionCompare(a, b string) int {
 			if c := comparePart(left[i], right[i]); c != 0 {
 				return c
 			}
-		} else if i < len(left) && number(left[i]) > 0 {
+		} else if i < len(left) && partNumber(left[i]) > 0 {
 			return 1
-		} else if i < len(right) && number(right[i]) > 0 {
+		} else if i < len(right) && partNumber(right[i]) > 0 {
 			return -1
 		}
 	}
@@ -48,7 +43,7 @@ func parts(version string) []string {
 // number, any other word.
 func weight(parts []string, i int) int {
 	switch {
-	case i >= len(parts) || number(parts[i]) >= 0:
+	case i >= len(parts) || partNumber(parts[i]) >= 0:
 		return 0
 	case slices.Contains(prereleaseParts, parts[i]):
 		return -1
@@ -57,14 +52,14 @@ func weight(parts []string, i int) int {
 }
 
 func comparePart(a, b string) int {
-	if number(a) >= 0 && number(b) >= 0 {
-		return cmp.Compare(number(a), number(b))
+	if partNumber(a) >= 0 && partNumber(b) >= 0 {
+		return cmp.Compare(partNumber(a), partNumber(b))
 	}
 	return cmp.Compare(a, b)
 }
 
-// number returns the value of digits, and -1 for any other text.
-func number(s string) int {
+// partNumber returns the value of digits, and -1 for any other text.
+func partNumber(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		return -1
@@ -72,19 +67,9 @@ func number(s string) int {
 	return n
 }
 
-// versionCompareExpr is versionCompare as expressions call it.
-func versionCompareExpr(args ...any) (any, error) {
-	a, ok := versionText(args[0])
-	b, good := versionText(args[1])
-	if !ok || !good {
-		return nil, errors.New("versionCompare wants two texts")
-	}
-	return versionCompare(a, b), nil
-}
-
-// versionText accepts a number of a YAML file as the text that its author meant. 1.10 has
+// VersionText accepts a number of a YAML file as the text that its author meant. 1.10 has
 // lost its zero by then, which cannot be detected.
-func versionText(v any) (string, bool) {
+func VersionText(v any) (string, bool) {
 	switch t := v.(type) {
 	case string:
 		return t, true
