@@ -12,11 +12,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// componentErrors joins the mistakes in the configuration of components into one
+// componentErrors joins the invalid values in the configuration of components into one
 // error, each with its position in the inventory; nil when there are none.
-func componentErrors(inv *inventory.Inventory, mistakes []componentconfig.Mistake) error {
+func componentErrors(inv *inventory.Inventory, values []componentconfig.InvalidValue) error {
 	var errs []error
-	for _, m := range mistakes {
+	for _, m := range values {
 		pos, key := componentPos(inv, m)
 		errs = append(errs, fmt.Errorf("%s: %s: %s", pos, key, m.Message))
 	}
@@ -26,7 +26,7 @@ func componentErrors(inv *inventory.Inventory, mistakes []componentconfig.Mistak
 // componentPos returns the position of a value and the name of its key there: in the
 // host or group that sets it, else in the cluster section. For a default, which is in
 // no file, it returns the nearest parent key.
-func componentPos(inv *inventory.Inventory, m componentconfig.Mistake) (strictyaml.Pos, string) {
+func componentPos(inv *inventory.Inventory, m componentconfig.InvalidValue) (strictyaml.Pos, string) {
 	path := m.Path
 	for i, key := range path { // elements of lists have no keys of their own
 		if strings.HasPrefix(key, "[") {

@@ -91,7 +91,7 @@ func TestWhatAComponentWouldRefuse(t *testing.T) {
 	} {
 		got := Check(resolve(t, overrides, ""))
 		if len(got) != 1 {
-			t.Errorf("%s: %d mistakes: %v", overrides, len(got), got)
+			t.Errorf("%s: %d invalid values: %v", overrides, len(got), got)
 			continue
 		}
 		if text := got[0].Key() + ": " + got[0].Message; !strings.Contains(text, want) {

@@ -30,7 +30,7 @@ func TestFlags(t *testing.T) {
 }
 
 // TestEverySupportedVersionHasTables holds that deployer's own flags are in them too,
-// because a cluster without overrides has no mistakes.
+// because a cluster without overrides has no invalid values.
 func TestEverySupportedVersionHasTables(t *testing.T) {
 	for _, minor := range cluster.SupportedKubernetes() {
 		c := resolveVersion(t, minor+".0")
@@ -58,7 +58,7 @@ func resolveVersion(t *testing.T, kubernetes string) *cluster.Cluster {
 // is to run.
 func TestFlagsOfHostVersion(t *testing.T) {
 	const flag = "concurrent-resourceclaim-syncs" // since v1.36
-	check := func(version string) []Mistake {
+	check := func(version string) []InvalidValue {
 		c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
 			{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}},
 			{Name: "m2", Address: "10.0.0.2", Roles: []string{"master"}, Overrides: map[string]any{

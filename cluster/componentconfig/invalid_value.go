@@ -3,7 +3,7 @@
 // component's own types, and values that decode but with which the component ends
 // at its start are refused by the rules that the component has.
 //
-// Everything here is pure; a [Mistake] names the key by its path in the inventory.
+// Everything here is pure; a [InvalidValue] names the key by its path in the inventory.
 package componentconfig
 
 import (
@@ -17,19 +17,19 @@ import (
 	"deployer/cluster"
 )
 
-// Mistake is one value that a component would refuse.
-type Mistake struct {
-	Host    string   // the first host that has it
-	Path    []string // of keys below `cluster:`, or below a host or group where it stands there
-	Message string   // what is wrong with which value, and what to do
+// InvalidValue is a value that a component would refuse.
+type InvalidValue struct {
+	Host    string   // the first host with the value; empty for values of the whole cluster
+	Path    []string // keys below `cluster:`, or below a host or group that sets the value
+	Message string   // the value, what is wrong with it, and what to do; one line
 }
 
-// Key is the path as people write it.
-func (m Mistake) Key() string { return "cluster." + strings.Join(m.Path, ".") }
+// Key returns the path as people write it.
+func (m InvalidValue) Key() string { return "cluster." + strings.Join(m.Path, ".") }
 
-// Check looks at the configuration of every component on every host. Each mistake
-// is reported once, however many hosts have it.
-func Check(c *cluster.Cluster) []Mistake {
+// Check checks the configuration of every component on every host. Each invalid value is
+// reported once, however many hosts have it.
+func Check(c *cluster.Cluster) []InvalidValue {
 	k := &checker{cluster: c, seen: map[string]bool{}}
 	for _, name := range c.Order {
 		n := c.Nodes[name]
@@ -52,12 +52,12 @@ func Check(c *cluster.Cluster) []Mistake {
 	return k.found
 }
 
-// checker gathers the mistakes of one Check.
+// checker collects the invalid values of one Check.
 type checker struct {
 	cluster *cluster.Cluster
 	host    string
 	at      []string // the path of the file under test
-	found   []Mistake
+	found   []InvalidValue
 	seen    map[string]bool
 }
 
@@ -76,15 +76,15 @@ func (k *checker) file(component string, value map[string]any, at []string, own 
 }
 
 func (k *checker) add(path []string, format string, args ...any) {
-	m := Mistake{Host: k.host, Path: slices.Concat(k.at, path), Message: fmt.Sprintf(format, args...)}
+	m := InvalidValue{Host: k.host, Path: slices.Concat(k.at, path), Message: fmt.Sprintf(format, args...)}
 	if id := m.Key() + "\x00" + m.Message; !k.seen[id] {
 		k.seen[id] = true
 		k.found = append(k.found, m)
 	}
 }
 
-// decode fills a component's own type; false when the value does not fit it, which
-// is reported then.
+// decode fills a component's own type. It reports a value that does not fit the type, and
+// returns false then.
 func (k *checker) decode(value map[string]any, into any) bool {
 	before := len(k.found)
 	k.walk(value, reflect.TypeOf(into).Elem(), nil)
