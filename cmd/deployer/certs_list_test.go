@@ -56,7 +56,7 @@ func newCertifiedSite(t *testing.T) *certifiedSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, _, err := keyring.Complete(keyring.Files{}, time.Now())
+	keys, _, err := keyring.Complete(keyring.Files{}, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestCertsList(t *testing.T) {
 	}
 
 	// A node that another cluster has installed.
-	other, _, err := keyring.Complete(keyring.Files{}, time.Now())
+	other, _, err := keyring.Complete(keyring.Files{}, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 func ring(t *testing.T) *keyring.Keyring {
 	t.Helper()
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

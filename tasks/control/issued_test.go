@@ -43,7 +43,7 @@ func newRequest(t *testing.T, commonName string) ([]byte, crypto.PublicKey) {
 func TestIssuedCertificates(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	authority, _, err := keyring.Complete(nil, now) // its owner's
+	authority, _, err := keyring.Complete(nil, now, 0, nil) // its owner's
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestIssuedCertificates(t *testing.T) {
 	}
 
 	ring := &keyring.Keyring{}
-	files, _, err := keyring.CompleteFor(keyring.Files{}, now, time.Hour, c.ExternalAuthorities.Certificates)
+	files, _, err := keyring.Complete(keyring.Files{}, now, time.Hour, c.ExternalAuthorities.Certificates)
 	if err != nil {
 		t.Fatal(err)
 	}

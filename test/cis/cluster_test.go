@@ -20,7 +20,7 @@ func TestDefaultsOfClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

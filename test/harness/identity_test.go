@@ -20,7 +20,7 @@ import (
 // TestIdentityFollows: a client connects with the present authorities and certificate,
 // and not with those of the time before a rotation.
 func TestIdentityFollows(t *testing.T) {
-	former, _, err := keyring.Complete(nil, time.Now())
+	former, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type testCluster struct {
 
 func newTestCluster(t *testing.T, check bool) *testCluster {
 	t.Helper()
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func unpack(archive []byte, now time.Time) (keyring.Files, Description, error) {
 	if about.Format == 0 {
 		return nil, about, errors.New("it has no " + describedIn)
 	}
-	_, missing, err := keyring.CompleteFor(files, now, time.Hour, keyring.ExternalIn(files, about.External))
+	_, missing, err := keyring.Complete(files, now, time.Hour, keyring.ExternalIn(files, about.External))
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("it has no %s", strings.Join(missing, ", "))
 	}

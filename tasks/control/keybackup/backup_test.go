@@ -23,7 +23,7 @@ import (
 // newKeys returns the keys of a new cluster.
 func newKeys(t *testing.T) *keyring.Keys {
 	t.Helper()
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if err != nil {
 		return engine.Change{}, err
 	}
-	keys, made, err := CompleteFor(merged, time.Now(), lifetime, external)
+	keys, made, err := Complete(merged, time.Now(), lifetime, external)
 	if err != nil {
 		return engine.Change{}, err
 	}

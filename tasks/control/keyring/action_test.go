@@ -63,11 +63,11 @@ func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 // that hold some.
 func TestLoadTakesTheKeysOfABackup(t *testing.T) {
 	ctx := context.Background()
-	backup, _, err := keyring.Complete(nil, time.Now())
+	backup, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, _, err := keyring.Complete(nil, time.Now())
+	others, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestLoadErrors(t *testing.T) {
 // An existing cluster without a password for its BGP sessions gets one only when the
 // inventory requests it.
 func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
 // A cluster with data in etcd gets a new encryption key only on request: Secrets that
 // are encrypted with the lost key would become unreadable without a warning.
 func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,11 @@ func TestBGPPassword(t *testing.T) {
 	if newKeys(t).BGPPassword() == password {
 		t.Error("two clusters have the same password")
 	}
-	again, made, err := Complete(keys.Files(), time.Now())
+	again, made, err := Complete(keys.Files(), time.Now(), 0, nil)
 	if err != nil || len(made) != 0 || again.BGPPassword() != password {
 		t.Errorf("second time: created %v, %v", made, err)
 	}
-	old, made, err := Complete(without(keys.Files(), BGPPassword), time.Now())
+	old, made, err := Complete(without(keys.Files(), BGPPassword), time.Now(), 0, nil)
 	if err != nil || len(made) != 0 || old.BGPPassword() != "" {
 		t.Errorf("an existing cluster without password: created %v, %v", made, err)
 	}

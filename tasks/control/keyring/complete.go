@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -20,15 +21,10 @@ import (
 // A missing encryption configuration is always created, because the files do not show
 // whether Secrets were encrypted with it: [Load] refuses it when etcd has data.
 //
-// New authorities are valid for ten years, as with kubeadm.
-func Complete(held Files, now time.Time) (*Keys, []string, error) {
-	return CompleteFor(held, now, authorityValidity, nil)
-}
-
-// CompleteFor is Complete with another lifetime of new authorities, and with authorities that
-// are external: neither their keys nor their certificates are created.
-func CompleteFor(held Files, now time.Time, lifetime time.Duration, external External) (*Keys, []string, error) {
-	c := completion{files: Files{}, now: now, lifetime: lifetime, external: external, young: held[ClusterCert] == nil}
+// New authorities are valid for the lifetime; 0 stands for ten years, as with kubeadm. The
+// keys and certificates of external authorities are never created.
+func Complete(held Files, now time.Time, lifetime time.Duration, external External) (*Keys, []string, error) {
+	c := completion{files: Files{}, now: now, lifetime: cmp.Or(lifetime, authorityValidity), external: external, young: held[ClusterCert] == nil}
 	for _, path := range keptPaths() {
 		if held[path] != nil {
 			c.files[path] = held[path]

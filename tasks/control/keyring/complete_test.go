@@ -72,7 +72,7 @@ func TestCompleteRecoversFromEveryInterruptedWrite(t *testing.T) {
 	files := newKeys(t).Files()
 	for n := range Paths() {
 		held := only(files, Paths()[:n]...)
-		keys, made, err := Complete(held, time.Now())
+		keys, made, err := Complete(held, time.Now(), 0, nil)
 		if err != nil {
 			t.Errorf("after %d files: %v", n, err)
 			continue
@@ -108,7 +108,7 @@ func TestCompleteOfAnExistingClusterWithMissingFiles(t *testing.T) {
 		{"account keys", []string{AccountKey, AccountPub}, AccountKey},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, made, err := Complete(without(files, c.lacks...), time.Now())
+			_, made, err := Complete(without(files, c.lacks...), time.Now(), 0, nil)
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("missing files are not created: %v", err)
@@ -127,7 +127,7 @@ func TestCertificatesStayValidAfterTheirCACertificateIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := Complete(without(keys.Files(), EtcdCert), time.Now())
+	again, _, err := Complete(without(keys.Files(), EtcdCert), time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestCompleteFailsForFilesOfDifferentClusters(t *testing.T) {
 	} {
 		mixed := a.Clone()
 		mixed[c.path] = c.from[c.path]
-		if _, _, err := Complete(mixed, time.Now()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := Complete(mixed, time.Now(), 0, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.path, err, c.want)
 		}
 	}
-	if _, _, err := Complete(a, time.Now().Add(11*365*24*time.Hour)); err == nil || !strings.Contains(err.Error(), "expired on") {
+	if _, _, err := Complete(a, time.Now().Add(11*365*24*time.Hour), 0, nil); err == nil || !strings.Contains(err.Error(), "expired on") {
 		t.Errorf("expired authorities: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ func TestDigests(t *testing.T) {
 	before := keys.Digests()
 	files := keys.Files()
 	files[EncryptionConf] = []byte(strings.Replace(string(files[EncryptionConf]), "name: key1", "name: key2", 1))
-	changed, _, err := Complete(files, time.Now())
+	changed, _, err := Complete(files, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // them, and files of a master without their keys.
 func externalOf(t *testing.T, names ...string) (External, Files) {
 	t.Helper()
-	keys, _, err := Complete(nil, time.Now())
+	keys, _, err := Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestExternalAuthorities(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	external, _ := externalOf(t, Cluster, Etcd, FrontProxy)
-	keys, made, err := CompleteFor(Files{}, now, time.Hour, external)
+	keys, made, err := Complete(Files{}, now, time.Hour, external)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestExternalAuthorities(t *testing.T) {
 		t.Errorf("an identity that nobody has read: %v", err)
 	}
 
-	again, made, err := CompleteFor(keys.Files(), now, time.Hour, external)
+	again, made, err := Complete(keys.Files(), now, time.Hour, external)
 	if err != nil || len(made) > 0 || again.Digests()[ClusterCert] != keys.Digests()[ClusterCert] {
 		t.Errorf("the files of an installed cluster: made %q, %v", made, err)
 	}
@@ -75,7 +75,7 @@ func TestOneExternalAuthority(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	external, _ := externalOf(t, Etcd)
-	keys, _, err := CompleteFor(Files{}, now, time.Hour, external)
+	keys, _, err := Complete(Files{}, now, time.Hour, external)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExternalAuthorityOnMasters(t *testing.T) {
 	external, files := externalOf(t, Cluster)
 	other, _ := externalOf(t, Cluster)
 	renewed := func() Files {
-		keys, _, err := Complete(nil, time.Now())
+		keys, _, err := Complete(nil, time.Now(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestExternalAuthorityOnMasters(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := Complete(files, time.Now()); err == nil || !strings.Contains(err.Error(), "external_authorities") {
+	if _, _, err := Complete(files, time.Now(), 0, nil); err == nil || !strings.Contains(err.Error(), "external_authorities") {
 		t.Errorf("an inventory that does not name the authority: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 func newKeys(t *testing.T) *Keys {
 	t.Helper()
-	keys, _, err := Complete(nil, time.Now())
+	keys, _, err := Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestSignRequestErrors(t *testing.T) {
 
 func TestFilesRoundTrip(t *testing.T) {
 	keys := newKeys(t)
-	again, made, err := Complete(keys.Files(), time.Now())
+	again, made, err := Complete(keys.Files(), time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

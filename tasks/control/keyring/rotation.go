@@ -96,7 +96,7 @@ func (k *Keys) step(name string, from Stage, now time.Time, change func(domain, 
 	if err := change(d, a, files); err != nil {
 		return nil, err
 	}
-	changed, _, err := CompleteFor(files, now, authorityValidity, k.external)
+	changed, _, err := Complete(files, now, 0, k.external)
 	if err != nil {
 		return nil, fmt.Errorf("rotating the %s authority: %w", name, err)
 	}

@@ -49,7 +49,7 @@ func TestRotationOfAnAuthority(t *testing.T) {
 		if a.Stage() != want || len(a.trusted) != []int{1, 2, 2, 1}[i] || a.MadeByRotation() != (i > 1) {
 			t.Errorf("step %d: stage %s with %d certificates, made by a rotation: %v", i, a.Stage(), len(a.trusted), a.MadeByRotation())
 		}
-		again, made, err := Complete(all[i].Files(), time.Now())
+		again, made, err := Complete(all[i].Files(), time.Now(), 0, nil)
 		if err != nil || len(made) > 0 {
 			t.Fatalf("step %d: the files are not complete: %v, %v", i, made, err)
 		}
@@ -160,7 +160,7 @@ func TestMergeOfRotatedAuthorities(t *testing.T) {
 				t.Errorf("%s (reversed %v): %v", c.name, reversed, err)
 				continue
 			}
-			got, made, err := Complete(merged, time.Now())
+			got, made, err := Complete(merged, time.Now(), 0, nil)
 			if err != nil || len(made) > 0 {
 				t.Errorf("%s: %v, made %v", c.name, err, made)
 				continue
@@ -307,7 +307,7 @@ func (w *world) load() *Keys {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	keys, made, err := Complete(merged, w.now)
+	keys, made, err := Complete(merged, w.now, 0, nil)
 	if err != nil || len(made) > 0 {
 		w.t.Fatalf("made %v: %v", made, err)
 	}

@@ -98,7 +98,7 @@ func (m *masters) seen(host string) []string {
 
 func filledRing(t *testing.T) *keyring.Keyring {
 	t.Helper()
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func save(t *testing.T, writes ...write) string {
 // server.
 func newKeys(t *testing.T) (*keyring.Keys, func(key, text string) string) {
 	t.Helper()
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

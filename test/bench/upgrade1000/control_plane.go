@@ -49,7 +49,7 @@ const controllers = "deployment-controller,replicaset-controller,disruption-cont
 // startControlPlane starts all programs in dir, which exists. After an error nothing is left
 // running.
 func startControlPlane(ctx context.Context, dir string, programs map[string]string) (c *controlPlane, err error) {
-	keys, _, err := keyring.Complete(nil, time.Now())
+	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
 		return nil, err
 	}
