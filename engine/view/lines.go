@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/shortlist"
 )
 
 // quietFor is how long Lines writes nothing before it shows progress: short enough
@@ -107,12 +108,12 @@ func (l *lines) sayIfQuiet() {
 		return
 	}
 	text := "... " + l.describer.progress(l.model)
-	busy := l.model.busy()
-	for _, h := range busy[:min(quietHosts, len(busy))] {
-		text += "; " + h.name + " " + h.doing(now)
+	var hosts []string
+	for _, h := range l.model.busy() {
+		hosts = append(hosts, h.name+" "+h.doing(now))
 	}
-	if more := len(busy) - quietHosts; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
+	if len(hosts) > 0 {
+		text += "; " + shortlist.Texts(hosts, quietHosts)
 	}
 	l.print(text)
 }

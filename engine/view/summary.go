@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/shortlist"
 )
 
 // Summary prints how a run ended: which hosts failed and why, what changed, and the
@@ -207,16 +208,11 @@ func summarizeCancelled(w io.Writer, r *engine.Report) {
 	if len(names) == 0 {
 		return
 	}
-	shown := names[:min(8, len(names))]
 	because := " because of that"
 	if r.Interrupted {
 		because = ""
 	}
-	fmt.Fprintf(w, "not finished%s: %s", because, strings.Join(shown, ", "))
-	if more := len(names) - len(shown); more > 0 {
-		fmt.Fprintf(w, " and %d more", more)
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "not finished%s: %s\n", because, shortlist.Names(names, 8))
 }
 
 func count(n int, what string) string {

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/hostfile"
 	"deployer/tasks/receipt"
 )
@@ -109,9 +109,9 @@ func (u *Unpack) Check(_ context.Context, sys engine.System) (engine.Change, err
 	}
 	switch {
 	case len(missing) > 0:
-		effect.Action += " again: " + some(missing) + " of it missing"
+		effect.Action += " again: " + shortlist.Names(missing, 3) + " of it missing"
 	case len(wrong) > 0:
-		effect.Action = "set owner and group of " + some(wrong)
+		effect.Action = "set owner and group of " + shortlist.Names(wrong, 3)
 	default:
 		return engine.NoChange(nil), nil
 	}
@@ -152,13 +152,4 @@ func (u *Unpack) compare(sys engine.System, dest string, rec record) (missing, w
 		}
 	}
 	return missing, wrong, nil
-}
-
-// some lists the first names for people.
-func some(names []string) string {
-	const shown = 3
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"deployer/fileformat"
+	"deployer/shortlist"
 	"errors"
 	"fmt"
 	"io"
@@ -102,9 +103,5 @@ func some(names []string) string {
 		return "no files at all"
 	}
 	slices.Sort(names)
-	const shown = 12
-	if len(names) > shown {
-		return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
-	}
-	return strings.Join(names, ", ")
+	return shortlist.Names(names, 12)
 }

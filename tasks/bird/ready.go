@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/httpcheck"
 	"deployer/tasks/unit"
 )
@@ -96,7 +96,7 @@ func (r *Ready) missing(now state) error {
 		}
 	}
 	if len(down) > 0 {
-		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), some(down))
+		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), shortlist.Names(down, named))
 	}
 	var lost []string
 	for _, prefix := range r.Before.Routes {
@@ -105,15 +105,7 @@ func (r *Ready) missing(now state) error {
 		}
 	}
 	if len(lost) > 0 {
-		return fmt.Errorf("the kernel has lost %d of %d routes: %s", len(lost), len(r.Before.Routes), some(lost))
+		return fmt.Errorf("the kernel has lost %d of %d routes: %s", len(lost), len(r.Before.Routes), shortlist.Names(lost, named))
 	}
 	return nil
-}
-
-func some(all []string) string {
-	text := strings.Join(all[:min(len(all), named)], ", ")
-	if more := len(all) - named; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

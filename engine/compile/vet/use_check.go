@@ -1,13 +1,12 @@
 package vet
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/shortlist"
 )
 
 // useCheck collects the variables that a task or a block reads on every host that reaches
@@ -126,7 +125,7 @@ func (s *useCheck) report(once bool) {
 		}
 		where := ""
 		if len(without) < len(s.hosts) {
-			where = " on " + firstFew(without)
+			where = " on " + shortlist.Names(without, 3)
 		}
 		s.u.errs = append(s.u.errs, look.Pos.Errorf("%s: unknown name %q%s%s%s", look.Source, look.Name, where, lang.NameHint(look.Name, s.knownNames(without[0])), look.User))
 	}
@@ -144,12 +143,4 @@ func (s *useCheck) knownNames(host string) map[string]any {
 		out[name] = nil
 	}
 	return out
-}
-
-// firstFew joins the names of hosts, the first three of many.
-func firstFew(hosts []string) string {
-	if len(hosts) <= 3 {
-		return strings.Join(hosts, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(hosts[:3], ", "), len(hosts)-3)
 }

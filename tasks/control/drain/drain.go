@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/kube"
 )
 
@@ -63,7 +64,7 @@ func (d *drainer) failed(ctx context.Context, err error, was Cordon) error {
 		f.Message, f.Detail = told.Message, told.Detail
 	}
 	if left := d.stillThere(); len(left) > 0 {
-		f.Message += fmt.Sprintf("; left: %s", summarize(left, 1))
+		f.Message += fmt.Sprintf("; left: %s", shortlist.Texts(left, 1))
 		f.Detail = strings.Join(append(left, "look with: kubectl get pods -A -o wide --field-selector spec.nodeName="+d.node, "and: kubectl get pdb -A"), "\n")
 	}
 	if was == Foreign {

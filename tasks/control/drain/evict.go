@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"deployer/shortlist"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/poll"
 )
@@ -137,7 +138,7 @@ func (d *drainer) tell(ctx context.Context) error {
 		}
 		d.explain(budgets)
 	}
-	text := "waiting for pods to leave: " + summarize(d.stillThere(), 3)
+	text := "waiting for pods to leave: " + shortlist.Texts(d.stillThere(), 3)
 	if text != d.said {
 		d.said = text
 		d.progress(text)

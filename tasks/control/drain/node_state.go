@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/kube"
 )
 
@@ -93,7 +94,7 @@ func podsToEvict(ctx context.Context, c *kube.Client, node string, o Options) ([
 	}
 	if len(lines) > 0 {
 		return nil, &engine.Failure{
-			Message: fmt.Sprintf("node %s cannot be drained: %s", node, summarize(lines, 3)),
+			Message: fmt.Sprintf("node %s cannot be drained: %s", node, shortlist.Texts(lines, 3)),
 			Detail:  strings.Join(lines, "\n"),
 		}
 	}
@@ -118,13 +119,4 @@ func readBudgets(ctx context.Context, c *kube.Client) ([]policyv1.PodDisruptionB
 		return nil, fmt.Errorf("listing PodDisruptionBudgets: %w", err)
 	}
 	return budgets, nil
-}
-
-// summarize joins the first n texts and counts the others.
-func summarize(texts []string, n int) string {
-	out := strings.Join(texts[:min(len(texts), n)], "; ")
-	if more := len(texts) - n; more > 0 {
-		out += fmt.Sprintf("; and %d more", more)
-	}
-	return out
 }

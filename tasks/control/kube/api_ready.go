@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/poll"
 )
 
@@ -106,10 +107,7 @@ func (c *Client) Readyz(ctx context.Context) (string, bool) {
 			failing = append(failing, strings.TrimSuffix(text, " failed: reason withheld"))
 		}
 	}
-	if more := len(failing) - 3; more > 0 {
-		failing = append(failing[:3], fmt.Sprintf("%d more", more))
-	}
-	return fmt.Sprintf("/readyz returns %d, failing checks: %s", status, strings.Join(failing, ", ")), false
+	return fmt.Sprintf("/readyz returns %d, failing checks: %s", status, shortlist.Names(failing, 3)), false
 }
 
 // Gate returns the action itself: a revert repeats the same wait.

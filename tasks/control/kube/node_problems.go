@@ -2,9 +2,10 @@ package kube
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"deployer/shortlist"
 )
 
 // maxNamedNodes is the maximum number of nodes that a line of nodeProblems names.
@@ -26,12 +27,7 @@ func nodeProblems(nodes []corev1.Node) []string {
 	}
 	var lines []string
 	for _, reason := range reasons[:min(len(reasons), 10)] {
-		affected := names[reason]
-		line := "node " + strings.Join(affected[:min(len(affected), maxNamedNodes)], ", ")
-		if more := len(affected) - maxNamedNodes; more > 0 {
-			line += fmt.Sprintf(" and %d more", more)
-		}
-		lines = append(lines, line+": "+reason)
+		lines = append(lines, "node "+shortlist.Names(names[reason], maxNamedNodes)+": "+reason)
 	}
 	return lines
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"deployer/shortlist"
 	"deployer/tasks/control/poll"
 )
 
@@ -118,12 +119,8 @@ func unready(states []NodeState) []NodeState {
 func notReadyText(states []NodeState) string {
 	bad := unready(states)
 	var parts []string
-	for i, s := range bad {
-		if i == 5 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(bad)-5))
-			break
-		}
+	for _, s := range bad {
 		parts = append(parts, fmt.Sprintf("%s (%s)", s.Name, s.Reason))
 	}
-	return fmt.Sprintf("%d of %d nodes are not Ready: %s", len(bad), len(states), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d nodes are not Ready: %s", len(bad), len(states), shortlist.Names(parts, 5))
 }

@@ -10,6 +10,7 @@ import (
 
 	"deployer/cluster/encryption"
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/etcd"
 )
 
@@ -59,11 +60,7 @@ func (s *stale) mayHave(namespace, name string) bool {
 
 // String names some of the keys.
 func (s *stale) String() string {
-	names := slices.Sorted(maps.Keys(s.keys))
-	if more := len(names) - maxNamed; more > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+	return shortlist.Names(slices.Sorted(maps.Keys(s.keys)), maxNamed)
 }
 
 // requireRewritten returns an error while etcd holds a stale value.
