@@ -34,8 +34,8 @@ func (c configs) peer(node, name string) (cluster.Peer, bool) {
 }
 
 // unreached returns a node without a route to another one; "" when each has all. A session
-// runs when both ends have it. Of routes with equally many hops a node takes any, and passes
-// on that one.
+// runs when both ends have it. A node takes any of the routes with the fewest
+// hops, and passes that route on.
 func (c configs) unreached(r *rand.Rand) string {
 	nodes := slices.Sorted(maps.Keys(c))
 	for _, origin := range nodes {

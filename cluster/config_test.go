@@ -100,8 +100,8 @@ func TestTimesAsComponentsReadThem(t *testing.T) {
 	}
 }
 
-// What no key of deployer's own can reach, and what it writes itself, are both
-// an override away.
+// TestContainerdOverrides checks that overrides reach settings that have no key, and those
+// that deployer writes itself.
 func TestContainerdOverrides(t *testing.T) {
 	spec := cluster.Spec{Overrides: map[string]any{
 		"kubelet": map[string]any{"cgroupDriver": "cgroupfs"},

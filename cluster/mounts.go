@@ -49,8 +49,8 @@ func mounts(n Node) Mounts {
 
 // mountsOf returns the mounts of a component, sorted by path: every file below
 // /etc/kubernetes that its flags name, also those of extra_args, and the
-// certificates that its kubeconfigs name. Of a directory in own, which holds only
-// what the component reads, the whole directory is mounted instead.
+// certificates that its kubeconfigs name. Directories in own hold only files of the component
+// and are mounted whole instead.
 func mountsOf(args []string, kubeconfigs []Kubeconfig, own ...string) []Mount {
 	var paths []string
 	for _, arg := range args {

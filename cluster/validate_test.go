@@ -210,7 +210,7 @@ func TestSeveralProblemsAreReportedTogether(t *testing.T) {
 	}
 }
 
-// What these allow is risky, and only then allowed.
+// TestAllowed checks that risky settings are problems unless the inventory allows them.
 func TestAllowed(t *testing.T) {
 	cases := map[string]struct {
 		spec  cluster.Spec

@@ -68,7 +68,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// What a plan shows of a target that has a secret in it decides, and nothing else.
+// TestAllowsTargetsWithSecrets checks that targets with secrets are compared in the form in
+// which a plan shows them.
 func TestAllowsTargetsWithSecrets(t *testing.T) {
 	for _, tt := range []struct {
 		planned, target string

@@ -82,7 +82,7 @@ func TestExpanded(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(store.Root(), contentDir, digest), tt.content, 0o444); err != nil {
 				t.Fatal(err)
 			}
-			// What a killed process has left of it.
+			// A partial file of a killed process.
 			if err := os.WriteFile(partialFile(store, digest+expandedSuffix), []byte("half"), 0o600); err != nil {
 				t.Fatal(err)
 			}

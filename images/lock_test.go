@@ -117,8 +117,8 @@ func TestReadLockRefuses(t *testing.T) {
 	}
 }
 
-// What the publisher changes after it was pinned is refused, until somebody
-// accepts it.
+// TestPublisherReplacesAFile checks that an artifact that differs from its pin is refused
+// until the new digest is accepted.
 func TestPublisherReplacesAFile(t *testing.T) {
 	p := newPublisher(t)
 	first, second := payload(1000), payload(2000)

@@ -67,7 +67,8 @@ func generic(t *testing.T, text string) any {
 	return out
 }
 
-// What the schema says of a file must be what the reader says of its shape.
+// TestSchemaAgreesWithTheReader checks that the schema accepts exactly the shapes that the
+// reader accepts.
 func TestSchemaAgreesWithTheReader(t *testing.T) {
 	s := compiled(t)
 	for text, valid := range map[string]bool{

@@ -17,8 +17,7 @@ import (
 // Apply returns a run that executes a plan and nothing else. Apply itself returns a
 // *DriftError when files have changed since the plan. The run first checks all hosts
 // again and ends with a *DriftError, before any change, when a host differs from the
-// plan. Of the given options it uses Forks and the variables whose values the plan
-// omits.
+// plan. The options that it uses are Forks, and variables whose values the plan omits.
 func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, error) {
 	given.skipVarCheck = true // changed files are reported as drift below
 	r, err := c.rerun(p.Invocation, given)

@@ -59,7 +59,8 @@ func TestInlineAndRest(t *testing.T) {
 	}
 }
 
-// What Decode says of a document, the schema says too.
+// TestSchemaAgreesWithDecode checks that the schema accepts exactly the documents that
+// Decode accepts.
 func TestSchemaAgreesWithDecode(t *testing.T) {
 	text, err := json.Marshal(strictyaml.Schema(every{}))
 	if err != nil {

@@ -36,7 +36,7 @@ func newEtcdRestore(e env) *cobra.Command {
 		Use:   "restore SNAPSHOT",
 		Short: "Replace the data of etcd by a snapshot",
 		Long: `Restore replaces the data of all members of etcd by a snapshot, which is a file of this
-machine, HOST:PATH, or s3://BUCKET/NAME.db in an object store. What was written since the snapshot is lost, so it asks for the
+machine, HOST:PATH, or s3://BUCKET/NAME.db in an object store. Everything written since the snapshot is lost, so it asks for the
 name of the cluster.
 
 The snapshot is verified and prepared on all members first. Then the API servers end,

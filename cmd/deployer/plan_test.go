@@ -64,7 +64,7 @@ func TestPlanAndApply(t *testing.T) {
 	listed, _ := s.deployer(exitOK, "runs", "list")
 	requireTexts(t, listed, "apply", "site.yaml", "done")
 
-	// What was done is drift; a plan that is made again knows the time it took.
+	// A plan whose steps were done since has drift; a new plan knows the time that they took.
 	_, complaint := s.deployer(exitRefused, "apply", "plan.json")
 	requireTexts(t, complaint, "refused: files or hosts differ from the plan", "has nothing to change now", "nothing was changed")
 	s.site.Vars["release"] = "1.1"

@@ -12,8 +12,8 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// statusHosts is the largest number of hosts of which status lists every one. Of a
-// larger cluster it lists only hosts with problems, to fit on a screen.
+// statusHosts is the maximum number of hosts that status lists without exception. In a larger
+// cluster it lists only hosts with problems, to fit on a screen.
 const statusHosts = 30
 
 func newStatusCommand(e env) *cobra.Command {

@@ -1,8 +1,8 @@
 // Package facts reads what an agent reports of its host: from /proc, /sys, /etc
 // and the network interfaces, without running a program.
 //
-// Reading never fails. What cannot be read on an odd host stays empty: whoever
-// needs a fact says so with a better message than this package could.
+// Reading never fails. A fact that cannot be read stays empty, and the task that needs the
+// fact reports the error.
 package facts
 
 import (

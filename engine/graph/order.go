@@ -23,8 +23,8 @@ func (e *CycleError[K]) Error() string {
 	return "cycle: " + b.String()
 }
 
-// Order returns all nodes in an order that respects every edge. Of several such
-// orders it returns the one closest to the order of adding. The error is a
+// Order returns all nodes in an order that respects every edge. If there are
+// several, it returns the one closest to the order of adding. The error is a
 // *CycleError.
 func (g *Graph[K]) Order() ([]K, error) {
 	indeg := slices.Clone(g.indeg)

@@ -15,8 +15,8 @@ import (
 	"deployer/engine"
 )
 
-// List returns the runs in a directory, newest first. Of runs that have ended, only
-// the header and the report are read: Hosts, Results, Open and Parked are empty.
+// List returns the runs in a directory, newest first. Runs that have ended have only
+// their header and report: Hosts, Results, Open and Parked are empty.
 // Files that cannot be read are left out; their errors are joined in the error,
 // which comes with the other runs.
 func List(dir string) ([]*Record, error) {

@@ -4,7 +4,7 @@
 // or a resumed run needs of them. No package that only reads programs reads YAML.
 //
 // A [Program] has plays, tasks and blocks with their conditions, loops, throttles and
-// sync points. What differs from host to host is an expression, a text or a value of
+// sync points. A value that differs between hosts is an expression, a text or a value of
 // package lang; methods such as [Task.Applies], [Task.Items] and [Task.BuildArgs] evaluate
 // it with the variables of one host. A program does not change while it runs and may be
 // read by any number of goroutines; the variables belong to one host each.

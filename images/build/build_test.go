@@ -135,7 +135,8 @@ func checkImage(t *testing.T, path string) {
 	}
 }
 
-// What the builder makes is a source like any other.
+// TestBuiltDirectoryIsASource checks that the directory of a build can be the source of
+// artifacts.
 func TestBuiltDirectoryIsASource(t *testing.T) {
 	dir := t.TempDir()
 	buildPause(t, dir, t.TempDir())

@@ -60,8 +60,8 @@ type staged struct {
 	exact bool
 }
 
-// add writes one member to its destination's temporary file. Of two members for the
-// same destination, the one with the exact name wins.
+// add writes one member to its destination's temporary file. When two members have
+// the same destination, the one with the exact name wins.
 func (s *stage) add(dest string, content io.Reader, exact bool) error {
 	if old, ok := s.files[dest]; ok {
 		if old.exact == exact {

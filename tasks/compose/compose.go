@@ -8,7 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// Check joins what the parts find and need. What a part keeps for its own Apply
+// Check joins the changes and needs of the parts. State that a part keeps for its own Apply
 // is not passed on: see Apply.
 func Check(ctx context.Context, sys engine.System, parts ...engine.Module) (engine.Change, error) {
 	var all engine.Change

@@ -37,7 +37,7 @@ type passwordReply struct {
 // Calls returns the handlers for what host modules ask of the controller:
 //
 //   - "certificate.sign": {name, csr} -> {cert}; signed as the cluster's table
-//     says for that host and name, whatever the request claims. Those of external
+//     says for that host and name, whatever the request claims. Certificates of external
 //     authorities are taken from the directory of requests.
 //   - "authority.files": nothing -> {files: [{path, mode, content, secret}]};
 //     only what the host needs for its roles.

@@ -1,6 +1,6 @@
 // Package edit has the modules that change part of a text file: a line, a block
-// between two markers, or what matches a regular expression. What they make of a
-// text is a pure function; the file module puts it in place.
+// between two markers, or the matches of a regular expression. The new text is a pure function
+// of the old one; the file module puts it in place.
 package edit
 
 import (

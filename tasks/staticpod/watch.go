@@ -136,7 +136,7 @@ func (r *replacement) runs(sys engine.System) bool {
 
 // nudge takes a manifest away and brings it back: between the two the kubelet
 // ignores it for the dot. Killed in between, the next run finds the manifest
-// missing and writes it. What goes wrong costs time only, so it is not reported.
+// missing and writes it. Errors cost time only, so they are not reported.
 func nudge(path string) {
 	i := strings.LastIndex(path, "/") + 1
 	aside := path[:i] + "." + path[i:]

@@ -150,7 +150,7 @@ func stopMaster(t *testing.T, s *site, led bool) {
 			for led && err != nil && strings.Contains(out, `"message": "etcdserver: `) && time.Since(died) < 20*time.Second {
 				again++
 				out, err = s.write(n, fmt.Sprintf("after-%s-%d", n, i))
-				// What etcd gave up waiting for may have been written all the same.
+				// A write that etcd answered with a timeout may have succeeded.
 				if strings.Contains(out, `"reason": "AlreadyExists"`) {
 					err = nil
 				}

@@ -21,8 +21,8 @@ func pinnedImages(t *testing.T, s *site, host string, want ...string) {
 }
 
 // leftovers takes the mirrors of registries and their authority out of the
-// inventory, and gives the cluster the other API proxy. What deployer wrote for
-// them goes, what somebody else put beside stays, and the plan says so before.
+// inventory, and gives the cluster the other API proxy. Files that
+// deployer wrote for them are removed, files of others stay, and the plan shows both before.
 func leftovers(t *testing.T, s *site) {
 	s.Shell("n1", `mkdir /etc/containerd/certs.d/mine.example && echo 'server = "https://mine.example"' > /etc/containerd/certs.d/mine.example/hosts.toml`)
 	s.Edit(func(inv map[string]any) {

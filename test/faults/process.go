@@ -26,13 +26,13 @@ const roleVariable = "FAULTS_ROLE"
 
 // role is what a process of this program is to be.
 type role struct {
-	// Of an agent: its host's root and name, and the command line to answer.
+	// Fields of an agent: its host's root and name, and the command line to answer.
 	Root, Host, Line string
 	ClockOff         time.Duration // how much the host's clock is fast
 	DiskBytes        int           // of the host's disk; 0 for that of this machine
 	Unbatched        bool          // it sends each result by itself
-	// Of a controller: its inventory, run, where the playbook is, and after how
-	// many steps it kills itself; 0 for never.
+	// Fields of a controller: its inventory, run, the path of the playbook, and the number
+	// of steps after which it kills itself; 0 for never.
 	Inventory, Run, Playbook string
 	DieAfter                 int
 }

@@ -13,8 +13,8 @@ import (
 
 // Hostile is an Exec of Options: the hosts for which evil returns a script have
 // been broken into. Instead of the agent they say its hello, and then carry the
-// script out on the connection; it ends when the script returns. What an agent
-// could not send goes to raw. The others are honest.
+// script out on the connection; it ends when the script returns. Bytes that no agent could
+// send go to raw. The other hosts are honest.
 func Hostile(evil func(h *Host) func(conn *protocol.Conn, raw io.Writer)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
 	return func(_ context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 		script := evil(h)

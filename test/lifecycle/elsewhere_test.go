@@ -14,8 +14,8 @@ import (
 
 // restoredElsewhere empties all masters while the minions run, and restores the cluster from
 // a snapshot and the encrypted keys: on the hosts of two masters and on another machine,
-// with a controller that is killed while keys and data come to the hosts. What clients had
-// before stays valid. Then the third master comes back.
+// with a controller that is killed while keys and data come to the hosts. Credentials of
+// clients stay valid. Then the third master comes back.
 func restoredElsewhere(s *site) {
 	good := s.inventory()
 	identity, public := s.identity()

@@ -26,8 +26,8 @@ type scenario struct {
 	// end undoes what begin has done, without the prober.
 	end      func(*site)
 	tolerate prober.Tolerance
-	// outage is true when the whole cluster is off for a while. What clients notice is
-	// printed and kept, and does not count.
+	// outage is true when the whole cluster is off for a while. Outages that clients
+	// notice are printed and stored, and do not count.
 	outage bool
 }
 

@@ -52,7 +52,7 @@ func (w *etcdWatch) run(stop <-chan struct{}) {
 	}
 }
 
-// look checks all members. Those that do not answer are looked up again: a member that
+// look checks all members. Members that do not answer are looked up again: a member that
 // was removed in between is not down.
 func (w *etcdWatch) look(now time.Time) {
 	members := w.list()

@@ -18,9 +18,9 @@ type credentials struct {
 	passed []string
 }
 
-// collect finds the keys for a target. Those of files come first, as servers
-// bound the number of tries (MaxAuthTries, 6 in OpenSSH) and an agent may hold
-// many.
+// collect finds the keys for a target. Keys of files come before keys of the SSH agent:
+// servers limit the number of tries (MaxAuthTries, 6 in OpenSSH), and an agent may hold
+// more keys.
 func (s *keyStore) collect(t Target) (credentials, error) {
 	var c credentials
 	held, err := s.agents.held(t)

@@ -100,7 +100,8 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// What a server may print before its own line does no harm.
+// TestNoiseBeforeTheBanner checks that lines of a server before its identification are
+// skipped.
 func TestNoiseBeforeTheBanner(t *testing.T) {
 	s := newSite(t, sshtest.Config{})
 	to := s.server.Addr

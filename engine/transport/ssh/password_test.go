@@ -145,8 +145,8 @@ func TestPassphraseIsAskedForAgainWhenWrong(t *testing.T) {
 	}
 }
 
-// Of the usual keys nobody has named, one is asked for only when nothing else is
-// there.
+// TestUsualKeyIsAskedForOnlyWhenAlone checks that the passphrase of a default key is asked
+// for only when there is no other way to log in.
 func TestUsualKeyIsAskedForOnlyWhenAlone(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

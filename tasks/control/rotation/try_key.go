@@ -110,7 +110,7 @@ func readTries(ctx context.Context, access *kube.Access, master string, writers 
 	return nil
 }
 
-// removeTries removes the Secrets. What it cannot remove, the next run removes.
+// removeTries removes the Secrets. The next run removes those that it cannot remove.
 func removeTries(ctx context.Context, site engine.ActionContext, masters []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 )
 
 // The transport is measured alone, in this process and with no delay between:
-// hosts are connected to one after the other, then one of them is sent as much as
-// many agents. What counts is this process's own processor time.
+// hosts are connected to one after the other, then one of them is sent as many bytes as
+// many agents. The result is the processor time of this process.
 const (
 	lineHosts = 200
 	lineBytes = 256 << 20

@@ -19,8 +19,7 @@ import (
 const installLimit = 10 * time.Minute
 
 // measureDeployer times `deployer install` until it exits and until all nodes
-// are Ready, whichever is later. What it needs is in the controller's cache
-// before that.
+// are Ready, whichever is later. All artifacts are in the controller's cache before.
 func (b *benchmark) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
 	if _, err := b.runDeployer(ctx, l, log+".fetch", "artifacts", "fetch"); err != nil {
 		return m, err

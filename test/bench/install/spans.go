@@ -19,9 +19,9 @@ type span struct {
 
 func (s span) took() time.Duration { return s.end.Sub(s.begin) }
 
-// spans cuts the time of a host, from start to end, at its events. What lies
-// between two events belongs to the step that ended with the second: its own
-// work, the blobs sent for it, and the way of its message.
+// spans cuts the time of a host, from start to end, at its events. The time between two
+// events belongs to the step that ended with the second: its work, the blobs sent for it,
+// and the transfer of its message.
 func spans(events []engine.Event, host string, start, end time.Time) []span {
 	var all []span
 	mark, waiting := start, ""
