@@ -13,12 +13,16 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/poll"
 )
 
 // startWait bounds how long an import waits for a containerd that is just
 // starting. A restart with many containers took containerd seconds, never a
 // minute; a minute without a socket means that it does not start.
 const startWait = time.Minute
+
+// pollEvery is the time between two attempts to reach containerd.
+const pollEvery = 100 * time.Millisecond
 
 // Client is how to talk to the containerd of a host, in the namespace k8s.io
 // that the kubelet uses.
@@ -76,7 +80,7 @@ func (c Client) Load(ctx context.Context, tarball string, labels ...string) erro
 		if err == nil || !starting(err) || time.Now().After(deadline) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := poll.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
@@ -93,7 +97,7 @@ func (c Client) await(ctx context.Context, deadline time.Time) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("containerd does not answer on %s after %s (look at journalctl -u containerd): %w", c.socket, startWait, err)
 		}
-		if err := pause(ctx); err != nil {
+		if err := poll.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
@@ -112,16 +116,4 @@ func starting(err error) bool {
 		}
 	}
 	return false
-}
-
-// pause is the interval of polling.
-func pause(ctx context.Context) error {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/poll"
 )
 
 const (
@@ -74,7 +75,7 @@ func (u *Unit) awaitBegin(ctx context.Context, sys engine.System, before status)
 		if time.Now().After(deadline) {
 			return now, u.failure(ctx, sys, fmt.Sprintf("has not begun to start after %s: it is %s", beginWithin, now.Active))
 		}
-		if err := pause(ctx); err != nil {
+		if err := poll.Sleep(ctx, pollEvery); err != nil {
 			return now, err
 		}
 	}
@@ -100,19 +101,8 @@ func (u *Unit) awaitUp(ctx context.Context, sys engine.System, before status) (s
 		if time.Now().After(deadline) {
 			return now, u.failure(ctx, sys, fmt.Sprintf("is not up after %s: it is %s (%s)", timeout, now.Active, now.Sub))
 		}
-		if err := pause(ctx); err != nil {
+		if err := poll.Sleep(ctx, pollEvery); err != nil {
 			return now, err
 		}
-	}
-}
-
-func pause(ctx context.Context) error {
-	t := time.NewTimer(pollEvery)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
 	"deployer/tasks/httpcheck"
+	"deployer/tasks/poll"
 )
 
 // For waits until all given conditions are met. It changes nothing.
@@ -86,14 +87,7 @@ func (w *For) pause(ctx context.Context, sys engine.System) error {
 		return nil
 	}
 	sys.Progress("pausing for " + w.Delay.String())
-	t := time.NewTimer(w.Delay)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
+	return poll.Sleep(ctx, w.Delay)
 }
 
 // Gate repeats the wait after a revert.

@@ -14,7 +14,7 @@ import (
 
 	"deployer/shortlist"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Uncordon makes a node schedulable again that deployer has cordoned, or, with force,

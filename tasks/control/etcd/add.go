@@ -9,7 +9,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // AddMember is the action `etcd_add_member`: it adds a host to a running cluster, as

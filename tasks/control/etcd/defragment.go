@@ -9,7 +9,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Defragment is the action `etcd_defragment`: it rewrites the database files of members,

@@ -8,7 +8,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Healthy is the action `etcd_healthy`: a gate that opens when the host's own member

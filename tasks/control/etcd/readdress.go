@@ -9,7 +9,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Readdress gives the member of host the peer URL of the host, in the member list. It

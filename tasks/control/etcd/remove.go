@@ -10,7 +10,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // RemoveMember is the action `etcd_remove_member`: it removes a member from a running

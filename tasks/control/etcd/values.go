@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Pair is a key of etcd with its value.

@@ -8,7 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/shortlist"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // APIReady is the action `kube_ready`: a gate that opens when the API server of one

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/engine"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Node is the action `kube_node`: it sets labels, taints and pod range of the Node

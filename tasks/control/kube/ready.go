@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/shortlist"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // NodeState is the state of a node that waits and reports need.

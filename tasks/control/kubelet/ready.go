@@ -15,8 +15,8 @@ import (
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
 	"deployer/tasks/httpcheck"
+	"deployer/tasks/poll"
 )
 
 // Ready is the action `kubelet_ready`.

@@ -11,7 +11,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 	"deployer/tasks/staticpod"
 )
 

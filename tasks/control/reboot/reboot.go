@@ -11,8 +11,8 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/command"
-	"deployer/tasks/control/poll"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/poll"
 	"deployer/tasks/reboot"
 )
 

@@ -20,7 +20,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // The ConfigMaps in which a cluster publishes its authorities. The controller manager

@@ -18,7 +18,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/actionctx"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // Served is the action `certificates_served`.

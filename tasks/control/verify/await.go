@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
 	"deployer/tasks/control/report"
+	"deployer/tasks/poll"
 )
 
 // running is a probe pod that is ready.

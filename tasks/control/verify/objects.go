@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
+	"deployer/tasks/poll"
 )
 
 // staleAfter is the age above which the namespace of a check is removed: its check was

@@ -13,8 +13,8 @@ import (
 
 	"deployer/engine/probe"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/poll"
 	"deployer/tasks/control/report"
+	"deployer/tasks/poll"
 )
 
 // settleTimeout is the time during which failed targets are retried. A new Service takes
