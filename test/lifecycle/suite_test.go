@@ -166,7 +166,7 @@ func (s *suite) write(t *testing.T) {
 	}
 }
 
-// close prints a line for each scenario and the closing line for scripts. Scenarios in
+// close prints a line for each scenario and the summary line for scripts. Scenarios in
 // which the whole cluster was off count as scenarios, not in the figures.
 func (s *suite) close() {
 	passed, failedWrites, membersDown, gap := 0, 0, 0, 0.0

@@ -60,7 +60,7 @@ func (b *benchmark) run(ctx context.Context) (err error) {
 	err = b.turns(ctx)
 	fmt.Fprintf(b.out, "\n%s\n\n%s\n", b.took.table("seconds", b.tools), b.used.table("processor", b.tools))
 	for _, k := range kinds {
-		fmt.Fprintln(b.out, b.took.closing(k.name))
+		fmt.Fprintln(b.out, b.took.summaryLine(k.name))
 	}
 	return err
 }

@@ -129,11 +129,11 @@ func TestClosing(t *testing.T) {
 	all.add(toolFloor, "first", 1600*time.Millisecond)
 	all.add(toolAnsible, "first", 80*time.Second)
 	all.add(toolAnsible, "first", 84*time.Second)
-	if got, want := all.closing("first"), "first x_floor=1.25 x_ansible=41 x_mitogen=-"; got != want {
+	if got, want := all.summaryLine("first"), "first x_floor=1.25 x_ansible=41 x_mitogen=-"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	all.add(toolMitogen, "first", 13*time.Second)
-	if got, want := all.closing("first"), "first x_floor=1.25 x_ansible=41 x_mitogen=6.50"; got != want {
+	if got, want := all.summaryLine("first"), "first x_floor=1.25 x_ansible=41 x_mitogen=6.50"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	want := "deployer      2.00 (1.00 to 9.00)"

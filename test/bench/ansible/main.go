@@ -18,7 +18,7 @@ func main() {
 	b := benchmark{out: os.Stdout, took: times{}, used: times{}}
 	cmd := measure.Benchmark{Name: "ansible", Short: "The same tasks by deployer, Ansible, Mitogen and a shell script", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
-	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured, in turns; the closing lines have the medians")
+	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured, in turns; the summary lines have the medians")
 	f.IntVar(&b.hosts, "hosts", 10, "hosts of the lab")
 	f.StringSliceVar(&b.tools, "tools", toolNames(), "what is measured")
 	f.BoolVar(&b.keep, "keep", false, "leave the lab up, for a look at what was made")

@@ -24,9 +24,9 @@ func (t times) median(tool, kind string) float64 {
 	return measure.Median(t[tool][kind]).Seconds()
 }
 
-// closing sums up one kind of run for scripts: deployer's time over that of the
+// summaryLine sums up one kind of run for scripts: deployer's time over that of the
 // script, and Ansible's and Mitogen's over deployer's.
-func (t times) closing(kind string) string {
+func (t times) summaryLine(kind string) string {
 	ours := t.median(toolDeployer, kind)
 	return fmt.Sprintf("%s x_floor=%s x_ansible=%s x_mitogen=%s", kind, ratio(ours, t.median(toolFloor, kind)),
 		ratio(t.median(toolAnsible, kind), ours), ratio(t.median(toolMitogen, kind), ours))

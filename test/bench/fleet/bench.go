@@ -42,24 +42,24 @@ func (b *benchmark) run(ctx context.Context) error {
 		}
 		all = append(all, s)
 	}
-	line, err := b.line(ctx)
+	rates, err := b.transport(ctx)
 	if err != nil {
 		return fmt.Errorf("the transport alone: %w", err)
 	}
-	fmt.Fprintf(b.out, "\n%s\n", line)
+	fmt.Fprintf(b.out, "\n%s\n", rates)
 	for _, s := range all {
-		fmt.Fprintln(b.out, s.closing())
+		fmt.Fprintln(b.out, s.summaryLine())
 	}
 	return nil
 }
 
-// line measures the transport alone.
-func (b *benchmark) line(ctx context.Context) (l line, err error) {
-	err = b.withHosts(ctx, lineHosts, 0, func(_ *hosts, dir string) error {
-		l, err = measureLine(ctx, filepath.Join(dir, inventoryFile))
+// transport measures the transport alone.
+func (b *benchmark) transport(ctx context.Context) (rates transportRates, err error) {
+	err = b.withHosts(ctx, transportHosts, 0, func(_ *hosts, dir string) error {
+		rates, err = measureTransport(ctx, filepath.Join(dir, inventoryFile))
 		return err
 	})
-	return l, err
+	return rates, err
 }
 
 // withHosts runs a fleet that is new, and gone afterwards.

@@ -80,7 +80,7 @@ func TestClosing(t *testing.T) {
 		one:    run{wall: 2140 * time.Millisecond},
 	}
 	want := "fleet hosts=1000 wall_s=41.2 rss_mb=310 one_host_s=2.1 second_s=20.0 cpu_s=30.0 sent_mb=12.3 busy=50"
-	if got := s.closing(); got != want {
+	if got := s.summaryLine(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -14,8 +14,8 @@ func (r run) row(hosts int, name string) string {
 		float64(r.Received)/1e6, float64(r.Sent)/1e6, r.Peak, r.Busy, r.CPU.Seconds())
 }
 
-// closing sums up for scripts. Bytes are those that the controller sent.
-func (s size) closing() string {
+// summaryLine sums up for scripts. Bytes are those that the controller sent.
+func (s size) summaryLine() string {
 	return fmt.Sprintf("fleet hosts=%d wall_s=%s rss_mb=%d one_host_s=%s second_s=%s cpu_s=%s sent_mb=%.1f busy=%d",
 		s.hosts, seconds(s.first.wall), megabytes(max(s.first.rss, s.second.rss)), seconds(s.one.wall), seconds(s.second.wall),
 		seconds(s.first.cpu), float64(s.first.Received)/1e6, max(s.first.Busy, s.second.Busy))

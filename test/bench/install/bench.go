@@ -65,7 +65,7 @@ func (b *benchmark) run(ctx context.Context) error {
 			s.add(tool, m)
 		}
 	}
-	fmt.Fprintln(b.out, s.closingLine())
+	fmt.Fprintln(b.out, s.summaryLine())
 	return nil
 }
 

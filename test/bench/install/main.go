@@ -20,7 +20,7 @@ func main() {
 	b := benchmark{out: os.Stdout}
 	cmd := measure.Benchmark{Name: "install", Short: "Time from bare hosts to all Ready: deployer, and kubeadm by hand", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
-	f.IntVar(&b.runs, "runs", 3, "how often each is measured, in turns; the closing line has the medians")
+	f.IntVar(&b.runs, "runs", 3, "how often each is measured, in turns; the summary line has the medians")
 	f.StringVar(&b.only, "only", "", "measure one of them: deployer or kubeadm")
 	f.BoolVar(&b.keep, "keep", false, "leave the labs up, for a look at what was made")
 	f.StringVar(&b.deployer, "deployer", "bin/deployer", "the program to measure")

@@ -19,7 +19,7 @@ type benchmark struct {
 	out io.Writer
 }
 
-// figures are those of the closing line.
+// figures are those of the summary line.
 type figures struct {
 	wall, resume    time.Duration
 	unavailable     int // nodes, at most at one time

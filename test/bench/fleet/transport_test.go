@@ -17,12 +17,12 @@ func TestLine(t *testing.T) {
 	if err := writeInventories(f, 1, dir); err != nil {
 		t.Fatal(err)
 	}
-	l, err := measureLine(t.Context(), filepath.Join(dir, inventoryFile))
+	l, err := measureTransport(t.Context(), filepath.Join(dir, inventoryFile))
 	if err != nil || l.handshakes <= 0 || l.megabytes <= 0 {
 		t.Errorf("%v, %v", l, err)
 	}
 	got := f.Traffic()
-	if got.Connections != 3 || got.Received < lineBytes {
+	if got.Connections != 3 || got.Received < transportBytes {
 		t.Errorf("traffic is %+v", got)
 	}
 }

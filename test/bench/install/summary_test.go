@@ -17,7 +17,7 @@ func TestClosingLine(t *testing.T) {
 			"install deployer_s=30.0 kubeadm_s=55.0 kubeadm_bare_s=- ratio=0.55 ratio_bare=- deployer_cpu_s=-"},
 		{sums{deployer: []time.Duration{20 * s}}, "install deployer_s=20.0 kubeadm_s=- kubeadm_bare_s=- ratio=- ratio_bare=- deployer_cpu_s=-"},
 	} {
-		if got := c.sums.closingLine(); got != c.want {
+		if got := c.sums.summaryLine(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}

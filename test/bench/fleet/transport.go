@@ -17,24 +17,25 @@ import (
 // hosts are connected to one after the other, then one of them is sent as many bytes as
 // many agents. The result is the processor time of this process.
 const (
-	lineHosts = 200
-	lineBytes = 256 << 20
+	transportHosts = 200
+	transportBytes = 256 << 20
 )
 
-// line is what the transport does in a second of one processor.
-type line struct {
+// transportRates are the connections and megabytes of the transport for each second of one
+// processor.
+type transportRates struct {
 	handshakes float64
 	megabytes  float64
 }
 
-func (l line) String() string {
-	return fmt.Sprintf("transport handshakes_s=%.0f upload_mb_s=%.0f", l.handshakes, l.megabytes)
+func (r transportRates) String() string {
+	return fmt.Sprintf("transport handshakes_s=%.0f upload_mb_s=%.0f", r.handshakes, r.megabytes)
 }
 
-func measureLine(ctx context.Context, inventoryPath string) (line, error) {
+func measureTransport(ctx context.Context, inventoryPath string) (transportRates, error) {
 	inv, err := inventory.Load(inventoryPath, inventory.Options{})
 	if err != nil {
-		return line{}, err
+		return transportRates{}, err
 	}
 	dialer := ssh.NewDialer(ssh.Options{})
 	defer dialer.Close()
@@ -55,20 +56,20 @@ func measureLine(ctx context.Context, inventoryPath string) (line, error) {
 		return nil
 	})
 	if err != nil {
-		return line{}, err
+		return transportRates{}, err
 	}
 	sending, err := spending(func() error { return send(ctx, conns[0]) })
-	return line{
+	return transportRates{
 		handshakes: float64(len(conns)) / connecting.Seconds(),
-		megabytes:  lineBytes / 1e6 / sending.Seconds(),
+		megabytes:  transportBytes / 1e6 / sending.Seconds(),
 	}, err
 }
 
-// send sends lineBytes in pieces as large as an agent.
+// send sends transportBytes in pieces as large as an agent.
 func send(ctx context.Context, conn transport.Conn) error {
 	data := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
-	for range lineBytes / len(data) {
+	for range transportBytes / len(data) {
 		exit, err := conn.Exec(ctx, "swallow", bytes.NewReader(data), nil)
 		if err != nil {
 			return err

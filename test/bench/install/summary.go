@@ -22,10 +22,10 @@ func (s *sums) add(tool string, m measurement) {
 	s.deployer, s.cpu = append(s.deployer, m.took), append(s.cpu, m.usage.Own)
 }
 
-// closingLine sums up for scripts: medians in seconds and their ratios, "-" for
+// summaryLine sums up for scripts: medians in seconds and their ratios, "-" for
 // what was not measured. ratio leaves kubeadm's preparation out, ratio_bare counts
 // it.
-func (s *sums) closingLine() string {
+func (s *sums) summaryLine() string {
 	return fmt.Sprintf("install deployer_s=%s kubeadm_s=%s kubeadm_bare_s=%s ratio=%s ratio_bare=%s deployer_cpu_s=%s",
 		seconds(s.deployer), seconds(s.kubeadm), seconds(s.bare), ratio(s.deployer, s.kubeadm), ratio(s.deployer, s.bare), seconds(s.cpu))
 }
