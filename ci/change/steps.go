@@ -1,0 +1,97 @@
+package change
+
+import (
+	"slices"
+	"strings"
+
+	"deployer/inventory"
+)
+
+// Step is one verb of deployer that carries out a part of a change.
+type Step struct {
+	// Args are the verb, its flags and its hosts, without the inventory.
+	Args []string `json:"args"`
+	// Old is true when the step reads the inventory of the old revision: hosts that leave
+	// are in no other.
+	Old bool `json:"old,omitempty"`
+}
+
+// String returns the command line without the inventory.
+func (s Step) String() string { return "deployer " + strings.Join(s.Args, " ") }
+
+// Steps returns the verbs that carry out a change, in order: hosts leave with the inventory
+// that still has them, then others join, then versions change, then the rest is made as
+// the new inventory says. A first revision is installed. The result is empty for no
+// difference, and for a cluster that was removed, which is never reset by a push.
+//
+// Changes that gate.Check refuses for being mixed have steps too, which must not be run.
+func (c Change) Steps() []Step {
+	switch {
+	case c.First:
+		return []Step{{Args: []string{"apply", "--yes"}}}
+	case c.Removed:
+		return nil
+	}
+	var out []Step
+	add := func(hosts []HostRoles, old bool, verb ...string) {
+		if len(hosts) == 0 {
+			return
+		}
+		args := append(slices.Clone(verb), "--yes")
+		if slices.ContainsFunc(hosts, func(h HostRoles) bool { return slices.Contains(h.Roles, inventory.Master) }) {
+			args = append(args, "--allow-masters")
+		}
+		out = append(out, Step{Args: append(args, names(hosts)...), Old: old})
+	}
+	add(c.Demoted, true, "scale-down", "--keep-node")
+	add(c.Leaving, true, "scale-down")
+	if len(c.Joining) > 0 {
+		out = append(out, Step{Args: append([]string{"scale-up"}, names(c.Joining)...)})
+	}
+	switch {
+	case slices.ContainsFunc(c.Versions, Version.Lower):
+		out = append(out, Step{Args: []string{"rollback", "--yes"}, Old: true})
+	case len(c.Versions) > 0:
+		out = append(out, Step{Args: []string{"upgrade"}})
+	}
+	if c.Is(KindConfiguration) {
+		out = append(out, Step{Args: []string{"apply", "--yes"}})
+	}
+	return out
+}
+
+func names(hosts []HostRoles) []string {
+	out := make([]string, len(hosts))
+	for i, h := range hosts {
+		out[i] = h.Host
+	}
+	return out
+}
+
+// Touched returns the hosts of either revision on which a change does something by intent,
+// in the order of the old revision, then of the new one. A setting of the cluster and a version touch
+// all hosts. Hosts that depend on those that join or leave are not counted.
+func (c Change) Touched(before, after *Site) []string {
+	all := len(c.Versions)+len(c.Settings) > 0 || c.First || c.Removed || c.Renamed
+	named := map[string]bool{}
+	for _, list := range [][]HostRoles{c.Joining, c.Leaving, c.Demoted, c.Unsupported, c.Readdressed} {
+		for _, h := range list {
+			named[h.Host] = true
+		}
+	}
+	for _, s := range c.HostSettings {
+		named[s.Host] = true
+	}
+	var out []string
+	for _, site := range []*Site{before, after} {
+		if site == nil {
+			continue
+		}
+		for _, h := range site.Hosts {
+			if (all || named[h.Name]) && !slices.Contains(out, h.Name) {
+				out = append(out, h.Name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/ci/change"
+	"deployer/inventory"
+	"deployer/strictyaml"
+)
+
+// Finding is a broken rule.
+type Finding struct {
+	Rule    string         `json:"rule"`
+	Level   Level          `json:"level"`
+	Message string         `json:"message"` // what is wrong
+	Advice  string         `json:"advice"`  // what to do
+	Pos     strictyaml.Pos `json:"pos"`
+}
+
+// String returns "file:line:col: rule: message; advice".
+func (f Finding) String() string {
+	text := f.Rule + ": " + f.Message
+	if f.Advice != "" {
+		text += "; " + f.Advice
+	}
+	if pos := f.Pos.String(); pos != "" {
+		text = pos + ": " + text
+	}
+	return text
+}
+
+// Input is what the rules look at.
+type Input struct {
+	Change   change.Change
+	Old, New *change.Site // nil for a revision without the cluster
+	Rules    Rules
+	Now      time.Time
+	// Rollback is true on the way back to an earlier revision, which may lower versions.
+	Rollback bool
+	// Plan is the digest of the plan that is about to be executed, and Approved the
+	// digest that was approved; Plan is empty as long as there is no plan.
+	Plan, Approved string
+}
+
+// Check returns the findings of all rules, in the order of the rules.
+func Check(in Input) []Finding {
+	var out []Finding
+	add := func(rule string, level Level, found []Finding) {
+		for _, f := range found {
+			if level != Off {
+				f.Rule, f.Level = rule, level
+				out = append(out, f)
+			}
+		}
+	}
+	r := in.Rules
+	add("supported", Block, supported(in))
+	add("quorum", or(r.Quorum.Level, Block), quorum(in))
+	add("data_loss", or(r.DataLoss.Level, Block), dataLoss(in))
+	add("control_plane", or(r.ControlPlane.Level, Block), controlPlane(in))
+	add("blast_radius", or(r.BlastRadius.Level, Block), blastRadius(in))
+	add("approved_plan", or(r.ApprovedPlan.Level, Off), approvedPlan(in))
+	return out
+}
+
+func or(given, otherwise Level) Level {
+	if given == "" {
+		return otherwise
+	}
+	return given
+}
+
+// Blocked reports whether a finding blocks.
+func Blocked(found []Finding) bool {
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.Level == Block })
+}
+
+// supported finds changes that no sequence of verbs carries out.
+func supported(in Input) (out []Finding) {
+	c := in.Change
+	first := func(hosts []change.HostRoles) strictyaml.Pos { return hosts[0].Pos }
+	switch {
+	case c.Removed:
+		return []Finding{{Message: fmt.Sprintf("the cluster %s is in no inventory any more, and a push never removes a cluster", in.Old.Cluster),
+			Advice: "remove it with `deployer reset`, then name the environment's other inventories"}}
+	case c.Renamed:
+		out = append(out, Finding{Message: fmt.Sprintf("the cluster %s would get the name %s, and a cluster keeps its name", in.Old.Cluster, in.New.Cluster),
+			Advice: "write the former name again", Pos: in.New.Version})
+	}
+	if len(c.Versions) > 0 && len(c.Joining) > 0 {
+		out = append(out, Finding{Message: "versions change and hosts join in one push: a host joins a cluster whose versions are its own",
+			Advice: "push the new hosts first, then the versions", Pos: first(c.Joining)})
+	}
+	if len(c.Demoted) > 0 && len(c.Leaving)+len(c.Joining) > 0 {
+		out = append(out, Finding{Message: "masters become minions while other hosts join or leave",
+			Advice: "push the new roles alone", Pos: first(c.Demoted)})
+	}
+	for _, h := range c.Unsupported {
+		out = append(out, Finding{Message: fmt.Sprintf("%s would lose the role %s and stay in the cluster", h.Host, strings.Join(h.Roles, ", ")),
+			Advice: "take the host out with one push and add it with another", Pos: h.Pos})
+	}
+	if lower := slices.IndexFunc(c.Versions, change.Version.Lower); lower >= 0 && !in.Rollback {
+		v := c.Versions[lower]
+		out = append(out, Finding{Message: fmt.Sprintf("%s would go from %s back to %s", v.Component, v.From, v.To),
+			Advice: "versions are lowered by `deployer ci rollback` or `deployer rollback` only", Pos: v.Pos})
+	}
+	return out
+}
+
+// quorum finds pushes after which too few members of etcd are what they were.
+func quorum(in Input) []Finding {
+	if in.Old == nil || in.New == nil {
+		return nil
+	}
+	members := in.Old.With(inventory.Etcd)
+	var lost []string
+	var pos strictyaml.Pos
+	for _, list := range [][]change.HostRoles{in.Change.Leaving, in.Change.Demoted, in.Change.Unsupported, in.Change.Readdressed} {
+		for _, h := range list {
+			if slices.Contains(members, h.Host) && !slices.Contains(lost, h.Host) {
+				lost = append(lost, h.Host)
+				pos = h.Pos
+			}
+		}
+	}
+	needed := len(members)/2 + 1
+	if len(lost) == 0 || len(members)-len(lost) >= needed {
+		return nil
+	}
+	return []Finding{{
+		Message: fmt.Sprintf("etcd would lose its quorum: %s of %s leave or get another address, %d of %d members stay, and %d are needed",
+			inventory.CompressText(lost), inventory.CompressText(members), len(members)-len(lost), len(members), needed),
+		Advice: fmt.Sprintf("change at most %d at a time, and wait until the push is deployed", len(members)-needed), Pos: pos,
+	}}
+}
+
+// dataLoss finds hosts with data among those that leave.
+func dataLoss(in Input) (out []Finding) {
+	if in.Old == nil {
+		return nil
+	}
+	for _, pattern := range in.Rules.DataLoss.Hosts {
+		var all []string
+		for _, h := range in.Old.Hosts {
+			all = append(all, h.Name)
+		}
+		hosts, err := inventory.Match(pattern, all, in.Old.Groups)
+		if err != nil {
+			out = append(out, Finding{Message: fmt.Sprintf("data_loss.hosts: %v", err), Advice: "name hosts or groups of the inventory"})
+			continue
+		}
+		for _, h := range in.Change.Leaving {
+			if slices.Contains(hosts, h.Host) {
+				out = append(out, Finding{Message: fmt.Sprintf("%s leaves and holds data (data_loss.hosts: %s)", h.Host, pattern),
+					Advice: "move its data away, and take it out of data_loss.hosts with a push of its own", Pos: h.Pos})
+			}
+		}
+	}
+	return out
+}
+
+// controlPlane finds changes of masters and etcd outside of the windows.
+func controlPlane(in Input) []Finding {
+	rule := in.Rules.ControlPlane
+	if len(rule.Windows) == 0 || in.Old == nil || slices.ContainsFunc(rule.Windows, func(w Window) bool { return w.Holds(in.Now) }) {
+		return nil
+	}
+	reason, pos, touched := touchesControlPlane(in)
+	if !touched {
+		return nil
+	}
+	windows := make([]string, len(rule.Windows))
+	for i, w := range rule.Windows {
+		windows[i] = w.String()
+	}
+	return []Finding{{Message: fmt.Sprintf("%s reaches masters or members of etcd outside of their window", reason),
+		Advice: "push it again within " + strings.Join(windows, " or "), Pos: pos}}
+}
+
+// touchesControlPlane returns the first reason why a change reaches masters or etcd.
+func touchesControlPlane(in Input) (reason string, pos strictyaml.Pos, touched bool) {
+	c := in.Change
+	for _, list := range [][]change.HostRoles{c.Leaving, c.Demoted, c.Joining, c.Unsupported, c.Readdressed} {
+		for _, h := range list {
+			if slices.Contains(h.Roles, inventory.Master) || slices.Contains(h.Roles, inventory.Etcd) {
+				return h.Host + " (" + strings.Join(h.Roles, ", ") + ")", h.Pos, true
+			}
+		}
+	}
+	if len(c.Versions) > 0 {
+		v := c.Versions[0]
+		return fmt.Sprintf("%s %s", v.Component, v.To), v.Pos, true
+	}
+	if len(c.Settings) > 0 {
+		return c.Settings[0].Key, c.Settings[0].Pos, true
+	}
+	for _, s := range c.HostSettings {
+		if h, _ := in.New.Host(s.Host); h.ControlPlane() {
+			return s.Host + ": " + s.Key, s.Pos, true
+		}
+	}
+	return "", strictyaml.Pos{}, false
+}
+
+// blastRadius finds changes of too many hosts.
+func blastRadius(in Input) []Finding {
+	rule := in.Rules.BlastRadius
+	if rule.Limit == nil || in.Old == nil || in.New == nil {
+		return nil
+	}
+	touched, total := in.Change.Touched(in.Old, in.New), len(in.Old.Hosts)
+	most := rule.Limit.Of(total)
+	if len(touched) <= most {
+		return nil
+	}
+	var pos strictyaml.Pos
+	switch c := in.Change; {
+	case len(c.Settings) > 0:
+		pos = c.Settings[0].Pos
+	case len(c.Versions) > 0:
+		pos = c.Versions[0].Pos
+	case len(c.HostSettings) > 0:
+		pos = c.HostSettings[0].Pos
+	default:
+		for _, list := range [][]change.HostRoles{c.Joining, c.Leaving, c.Demoted, c.Unsupported, c.Readdressed} {
+			if len(list) > 0 {
+				pos = list[0].Pos
+				break
+			}
+		}
+	}
+	return []Finding{{Message: fmt.Sprintf("the push touches %d hosts, and blast_radius allows %d (%s of %d)", len(touched), most, rule.Limit, total),
+		Advice: "divide it, or raise the limit with a push of its own", Pos: pos}}
+}
+
+// approvedPlan finds plans that were not approved as they are.
+func approvedPlan(in Input) []Finding {
+	switch {
+	case in.Plan == "" || in.Plan == in.Approved:
+		return nil
+	case in.Approved == "":
+		return []Finding{{Message: fmt.Sprintf("the plan %s is not approved", in.Plan),
+			Advice: "review it, then run the pipeline with --approve " + in.Plan}}
+	}
+	return []Finding{{Message: fmt.Sprintf("the plan is %s, and %s was approved: the cluster or the configuration has changed since", in.Plan, in.Approved),
+		Advice: "review the plan again, then run the pipeline with --approve " + in.Plan}}
+}
