@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"deployer/ci/change"
+	"deployer/inventory"
+)
+
+// maxPlanText is the number of characters of a plan's text in the summary of a merge
+// request; comments have limits (GitLab 1 000 000, GitHub 65 536 characters).
+const maxPlanText = 8000
+
+// Markdown returns the summary of a run for a merge request: all clusters side by side,
+// findings, then each distinct change with the clusters that it reaches.
+func Markdown(r *Run) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## deployer: %s\n\n", r.Outcome)
+	fmt.Fprintf(&b, "Revision `%s`%s\n\n", Short(r.Revision), cell(prefixed(" ", r.Subject)))
+	if len(r.Clusters) > 0 {
+		b.WriteString("| Environment | Cluster | Change | Hosts touched | Gates | Outcome |\n|---|---|---|---|---|---|\n")
+		for _, c := range r.Clusters {
+			fmt.Fprintf(&b, "| %s | %s (`%s`) | %s | %d of %d | %s | %s |\n", cell(c.Environment), cell(c.Name), cell(c.Inventory), cell(kinds(c)), c.Touched, c.Hosts, gates(c), c.Outcome)
+		}
+		b.WriteString("\n")
+	}
+	if found := r.Findings(); len(found) > 0 {
+		b.WriteString("### Findings\n\n")
+		for _, f := range found {
+			fmt.Fprintf(&b, "- **%s** %s\n", f.Level, cell(f.String()))
+		}
+		b.WriteString("\n")
+	}
+	for _, g := range distinct(r.Clusters) {
+		fmt.Fprintf(&b, "### %s\n\n", cell(strings.Join(g.clusters, ", ")))
+		for _, line := range g.lines {
+			fmt.Fprintf(&b, "- %s\n", cell(line))
+		}
+		for _, step := range g.steps {
+			fmt.Fprintf(&b, "    - `%s`\n", cell(step))
+		}
+		b.WriteString("\n")
+	}
+	for _, c := range r.Clusters {
+		if c.PlanText == "" {
+			continue
+		}
+		text := c.PlanText
+		if len(text) > maxPlanText {
+			text = strings.ToValidUTF8(text[:maxPlanText], "") + "\n... (the log of the stage has the rest)"
+		}
+		fmt.Fprintf(&b, "<details><summary>Plan of %s, %s</summary>\n\n%s\n</details>\n\n", template.HTMLEscapeString(c.Name), template.HTMLEscapeString(c.Plan), fenced(text))
+	}
+	if len(r.Stages) > 0 {
+		b.WriteString("| Stage | Outcome | Seconds | |\n|---|---|---|---|\n")
+		for _, s := range r.Stages {
+			fmt.Fprintf(&b, "| %s | %s | %.1f | %s |\n", cell(s.Name), s.Outcome, s.Seconds, cell(s.Message))
+		}
+	}
+	return b.String()
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+// cell returns a text as one cell of a table of Markdown, without markup of its own.
+func cell(s string) string {
+	s = strings.NewReplacer("\n", " ", "\r", " ", "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'").Replace(s)
+	return s
+}
+
+// fenced returns a text as a block of code, with a fence that the text does not have.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
+func kinds(c *Cluster) string {
+	words := make([]string, len(c.Kinds))
+	for i, k := range c.Kinds {
+		words[i] = string(k)
+	}
+	return strings.Join(words, ", ")
+}
+
+func gates(c *Cluster) string {
+	count := map[string]int{}
+	for _, f := range c.Findings {
+		count[string(f.Level)]++
+	}
+	switch {
+	case count["block"] > 0:
+		return fmt.Sprintf("%d block", count["block"])
+	case count["advise"] > 0:
+		return fmt.Sprintf("%d advise", count["advise"])
+	}
+	return "pass"
+}
+
+// sharedChange is one change and the clusters that it reaches.
+type sharedChange struct {
+	clusters, lines, steps []string
+}
+
+// distinct groups clusters with the same change. Clusters without one are left out.
+func distinct(clusters []*Cluster) []sharedChange {
+	var out []sharedChange
+	for _, c := range clusters {
+		if c.Change.Nothing() {
+			continue
+		}
+		lines := Lines(c.Change)
+		i := slices.IndexFunc(out, func(g sharedChange) bool { return slices.Equal(g.lines, lines) && slices.Equal(g.steps, c.Steps) })
+		if i < 0 {
+			out = append(out, sharedChange{nil, lines, c.Steps})
+			i = len(out) - 1
+		}
+		out[i].clusters = append(out[i].clusters, c.Name)
+	}
+	return out
+}
+
+// Lines returns a change in words, one line for each part.
+func Lines(c change.Change) (out []string) {
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	switch {
+	case c.First:
+		add("a new cluster")
+	case c.Removed:
+		add("the cluster is in no inventory any more")
+	}
+	for _, list := range []struct {
+		verb  string
+		hosts []change.HostRoles
+	}{{"join", c.Joining}, {"leave", c.Leaving}, {"become minions", c.Demoted}, {"lose a role", c.Unsupported}, {"get another address", c.Readdressed}} {
+		byRoles, order := map[string][]string{}, []string{}
+		for _, h := range list.hosts {
+			roles := strings.Join(h.Roles, ", ")
+			if byRoles[roles] == nil {
+				order = append(order, roles)
+			}
+			byRoles[roles] = append(byRoles[roles], h.Host)
+		}
+		for _, roles := range order {
+			add("%s: %s (%s)", list.verb, inventory.CompressText(byRoles[roles]), roles)
+		}
+	}
+	for _, v := range c.Versions {
+		add("%s: %s to %s", v.Component, v.From, v.To)
+	}
+	for _, s := range c.Settings {
+		add("%s (%s)", s.Key, s.Pos)
+	}
+	byKey, order := map[string][]string{}, []string{}
+	for _, s := range c.HostSettings {
+		key := fmt.Sprintf("%s (%s)", s.Key, s.Pos)
+		if byKey[key] == nil {
+			order = append(order, key)
+		}
+		byKey[key] = append(byKey[key], s.Host)
+	}
+	for _, key := range order {
+		add("%s: %s", inventory.CompressText(byKey[key]), key)
+	}
+	return out
+}
