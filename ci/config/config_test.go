@@ -1,0 +1,83 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDefaultStages(t *testing.T) {
+	c, err := Parse(File, []byte("environments:\n  staging: {inventories: [s.yaml]}\n  production: {inventories: ['clusters/*.yaml']}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"validate", "plan", "gate", "deploy staging", "verify staging", "deploy production", "verify production"}
+	if diff := cmp.Diff(want, c.Stages.Keys()); diff != "" {
+		t.Error(diff)
+	}
+	if e, ok := c.EnvironmentOf("clusters/a.yaml"); !ok || e.Key != "production" || e.Value.OnFailedVerify != "rollback" {
+		t.Errorf("got %+v", e)
+	}
+	empty, err := Parse(File, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default().Stages.Keys(), empty.Stages.Keys()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOrderOfStages(t *testing.T) {
+	c, err := Parse(File, []byte(`
+stages:
+  deploy: {uses: deploy, environment: production, needs: [gate, allocate], inputs: {VIP: allocate.ADDRESS, FIXED: a.b}}
+  allocate: {command: [./allocate], outputs: [ADDRESS], needs: [validate]}
+  gate: {uses: gate, needs: [validate]}
+  validate: {uses: validate, needs: []}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range c.Ordered() {
+		names = append(names, e.Key)
+	}
+	if diff := cmp.Diff([]string{"validate", "allocate", "gate", "deploy"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if stage, output, is := c.Reference("allocate.ADDRESS"); !is || stage != "allocate" || output != "ADDRESS" {
+		t.Errorf("%s %s %v", stage, output, is)
+	}
+	if _, _, is := c.Reference("a.b"); is {
+		t.Error("a text was taken for a reference")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown key":         {"enviroments: {}", `deployer.ci.yaml:1:1: unknown key "enviroments"; did you mean "environments"?`},
+		"no inventories":      {"environments:\n  a: {}", `deployer.ci.yaml:2:6: environment a: key "inventories" is required`},
+		"outside":             {"environments:\n  a: {inventories: [../x.yaml]}", `deployer.ci.yaml:2:3: environment a: "../x.yaml" leads out of the repository`},
+		"level":               {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:50: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
+		"day":                 {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{days: [sunday], from: '1:00', to: '2:00'}]}}}", `deployer.ci.yaml:2:3: environment a: gates.control_plane: "sunday" is no day`},
+		"zone":                {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{from: '01:00', to: '02:00', zone: Mars}]}}}", `there is no time zone "Mars"`},
+		"both":                {"stages: {a: {uses: gate, command: [x]}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
+		"neither":             {"stages: {a: {}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
+		"environment":         {"stages: {a: {uses: deploy, environment: prod}}", `deployer.ci.yaml:1:10: stage a: there is no environment "prod"; did you mean "production"?`},
+		"needs":               {"stages: {a: {uses: gate, needs: [b]}}", `deployer.ci.yaml:1:10: stage a: needs: there is no stage "b"`},
+		"cycle":               {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
+		"output":              {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
+		"not before":          {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
+		"secret":              {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
+		"secret in the files": {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},
+		"timeout":             {"environments:\n  a: {inventories: [x], lock_timeout: soon}", `deployer.ci.yaml:2:3: environment a: lock_timeout: want a duration such as 30m, got "soon"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse(File, []byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}

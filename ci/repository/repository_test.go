@@ -1,0 +1,179 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/ci/repository"
+)
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// newRepository returns a work tree with two commits.
+func newRepository(t *testing.T) (dir, first, second string) {
+	t.Helper()
+	dir = t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	commit := func(text string) string {
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "add", "file")
+		git(t, dir, "commit", "-q", "-m", text)
+		return git(t, dir, "rev-parse", "HEAD")
+	}
+	return dir, commit("first"), commit("second")
+}
+
+func TestCheckoutLeavesTheWorkTreeAlone(t *testing.T) {
+	dir, first, _ := newRepository(t)
+	shallow := filepath.Join(t.TempDir(), "shallow")
+	git(t, dir, "clone", "-q", "--depth", "1", "file://"+dir, shallow)
+	for _, from := range []string{dir, shallow} {
+		repo, err := repository.Open(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, "file"), []byte("edited"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, revision := "first", first
+		if from == shallow {
+			if _, err := repo.Commit(t.Context(), first); err == nil || !strings.Contains(err.Error(), "there is no revision") {
+				t.Errorf("a commit that a shallow clone lacks: %v", err)
+			}
+			want, revision = "second", "HEAD"
+		}
+		commit, err := repo.Commit(t.Context(), revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(t.TempDir(), "checkouts", commit)
+		for range 2 { // the second one finds the first, with a changed file
+			if err := repo.Checkout(t.Context(), commit, to); err != nil {
+				t.Fatal(err)
+			}
+			if data, err := os.ReadFile(filepath.Join(to, "file")); err != nil || string(data) != want {
+				t.Errorf("%q, %v", data, err)
+			}
+			if err := os.WriteFile(filepath.Join(to, "file"), []byte("damaged"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data, _ := os.ReadFile(filepath.Join(from, "file")); string(data) != "edited" {
+			t.Errorf("the work tree has %q", data)
+		}
+	}
+}
+
+func TestCommitOfNothing(t *testing.T) {
+	dir, _, _ := newRepository(t)
+	repo, err := repository.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, none := range []string{"", strings.Repeat("0", 40)} {
+		if got, err := repo.Commit(t.Context(), none); got != "" || err != nil {
+			t.Errorf("%q: %q, %v", none, got, err)
+		}
+	}
+	if _, err := repo.Commit(t.Context(), "--all"); err == nil {
+		t.Error("a flag was taken for a revision")
+	}
+	if _, err := repository.Open(t.Context(), t.TempDir()); err == nil {
+		t.Error("a directory without a repository was opened")
+	}
+}
+
+func TestStateTravels(t *testing.T) {
+	dir, first, second := newRepository(t)
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	git(t, dir, "clone", "-q", "--bare", dir, bare)
+	git(t, dir, "remote", "add", "origin", bare)
+	here, err := repository.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inventory = "clusters/../clusters/a b.yaml"
+	if s, err := here.State(t.Context(), inventory); err != nil || s.LastVerified() != "" || s.Deploying != nil {
+		t.Errorf("unknown cluster: %+v, %v", s, err)
+	}
+	var s repository.ClusterState
+	s.Verify(first)
+	s.Deploying = &repository.Deploying{From: first, To: second, Steps: []string{"deployer scale-up n1", "deployer apply"}, Begun: 1}
+	if err := here.SetState(t.Context(), inventory, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := here.PushState(t.Context(), "origin"); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	git(t, dir, "clone", "-q", bare, fresh)
+	there, err := repository.Open(t.Context(), fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := there.FetchState(t.Context(), "origin"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := there.State(t.Context(), inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s, got); diff != "" {
+		t.Error(diff)
+	}
+	if !got.Deploying.Interrupted() || got.Deploying.HostsChanged() {
+		t.Errorf("%+v", got.Deploying)
+	}
+}
+
+func TestVerifyKeepsTen(t *testing.T) {
+	var s repository.ClusterState
+	for i := range 15 {
+		s.Verify(string(rune('a' + i)))
+	}
+	s.Verify("n")
+	if len(s.Verified) != 10 || s.Verified[0] != "n" || s.Verified[1] != "o" || s.Verified[2] != "m" {
+		t.Errorf("%q", s.Verified)
+	}
+}
+
+func TestLockEndsWithItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	silent := func(string) {}
+	release, err := repository.Lock(t.Context(), dir, "first", silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	holder := ""
+	if _, err := repository.Lock(ctx, dir, "second", func(h string) { holder = h }); !errors.Is(err, context.DeadlineExceeded) || holder != "first" {
+		t.Errorf("second: %v, holder %q", err, holder)
+	}
+	release()
+	release, err = repository.Lock(t.Context(), dir, "third", silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+}

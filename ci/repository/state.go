@@ -1,0 +1,123 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ClusterState is what CI knows of a cluster. It is a blob below refs/deployer/state/.
+type ClusterState struct {
+	// Verified are the commits that were deployed and passed verify, the newest first.
+	Verified []string `json:"verified,omitempty"`
+	// Deploying is a deploy that has begun and not ended with a verified cluster; nil for none.
+	Deploying *Deploying `json:"deploying,omitempty"`
+}
+
+// Deploying is the progress of a deploy.
+type Deploying struct {
+	From string `json:"from"` // commit that the change starts from; empty for a new cluster
+	To   string `json:"to"`
+	// Steps are the command lines to carry out, Begun how many of them were started, and
+	// Done how many have succeeded.
+	Steps []string `json:"steps"`
+	Begun int      `json:"begun"`
+	Done  int      `json:"done"`
+	// Rollback is true on the way back to a verified commit.
+	Rollback bool `json:"rollback,omitempty"`
+	// Deployed is true when all steps have succeeded and verify is what is left.
+	Deployed bool `json:"deployed,omitempty"`
+}
+
+// Interrupted reports whether a step was started that has not succeeded.
+func (d *Deploying) Interrupted() bool { return d.Begun > d.Done }
+
+// HostsChanged reports whether no step is left that takes hosts out or adds some.
+func (d *Deploying) HostsChanged() bool {
+	return !slices.ContainsFunc(d.Steps[min(d.Done, len(d.Steps)):], func(step string) bool { return strings.Contains(step, " scale-") })
+}
+
+// maxVerified is the number of verified commits that are kept for each cluster.
+const maxVerified = 10
+
+// LastVerified returns the newest verified commit; empty for none.
+func (s ClusterState) LastVerified() string {
+	if len(s.Verified) == 0 {
+		return ""
+	}
+	return s.Verified[0]
+}
+
+// Verify records a verified commit and ends the deploy.
+func (s *ClusterState) Verify(commit string) {
+	kept := []string{commit}
+	for _, v := range s.Verified {
+		if v != commit && len(kept) < maxVerified {
+			kept = append(kept, v)
+		}
+	}
+	s.Verified, s.Deploying = kept, nil
+}
+
+var notInRef = regexp.MustCompile(`[^A-Za-z0-9_/-]+`)
+
+// refName returns the part of a ref that stands for an inventory.
+func refName(inventory string) string {
+	inventory = strings.TrimSuffix(strings.TrimSuffix(inventory, ".yaml"), ".yml")
+	return strings.Trim(notInRef.ReplaceAllString(inventory, "-"), "/-")
+}
+
+func stateRef(inventory string) string { return "refs/deployer/state/" + refName(inventory) }
+
+func verifiedRef(inventory string) string { return "refs/deployer/verified/" + refName(inventory) }
+
+// State returns the state of the cluster of an inventory; the zero value for an unknown one.
+func (r *Repository) State(ctx context.Context, inventory string) (ClusterState, error) {
+	var s ClusterState
+	if _, err := r.git(ctx, "rev-parse", "--verify", "--quiet", stateRef(inventory)); err != nil {
+		return s, nil //nolint:nilerr // no such ref: nothing is known of the cluster
+	}
+	text, err := r.git(ctx, "cat-file", "blob", stateRef(inventory))
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("reading %s: %w", stateRef(inventory), err)
+	}
+	return s, nil
+}
+
+// SetState writes the state of a cluster. A ref keeps the last verified commit from being
+// collected as garbage.
+func (r *Repository) SetState(ctx context.Context, inventory string, s ClusterState) error {
+	data, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	blob, err := r.gitWith(ctx, append(data, '\n'), "hash-object", "-w", "--stdin")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", stateRef(inventory), err)
+	}
+	if _, err := r.git(ctx, "update-ref", stateRef(inventory), blob); err != nil {
+		return err
+	}
+	if v := s.LastVerified(); v != "" {
+		_, err = r.git(ctx, "update-ref", verifiedRef(inventory), v)
+	}
+	return err
+}
+
+// FetchState takes over the state that a remote keeps.
+func (r *Repository) FetchState(ctx context.Context, remote string) error {
+	_, err := r.git(ctx, "fetch", "--quiet", "--force", remote, "refs/deployer/*:refs/deployer/*")
+	return err
+}
+
+// PushState writes the state to a remote.
+func (r *Repository) PushState(ctx context.Context, remote string) error {
+	_, err := r.git(ctx, "push", "--quiet", "--force", remote, "refs/deployer/*:refs/deployer/*")
+	return err
+}
