@@ -26,6 +26,7 @@ func pages() []page {
 		{"exit-codes.md", func(env, string) (string, error) { return docgen.ExitCodes(exitCodes), nil }},
 		{"events.md", func(_ env, root string) (string, error) { return docgen.Events(root) }},
 		{"variables.md", func(_ env, root string) (string, error) { return docgen.Variables(root) }},
+		{"ci.md", func(env, string) (string, error) { return docgen.CI(), nil }},
 		{"inventory.md", func(env, string) (string, error) { return docgen.Inventory(), nil }},
 	}
 }

@@ -68,7 +68,7 @@ func containsAll(line string, texts []string) bool {
 // TestScripts runs the scripts of testdata. UPDATE_SCRIPTS=1 rewrites the expected
 // output; read the diff.
 func TestScripts(t *testing.T) {
-	for _, dir := range []string{"testdata/validate", "testdata/cli", "testdata/run"} {
+	for _, dir := range []string{"testdata/validate", "testdata/cli", "testdata/run", "testdata/ci"} {
 		testscript.Run(t, testscript.Params{
 			Dir:           dir,
 			UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",

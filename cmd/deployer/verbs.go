@@ -23,6 +23,7 @@ func verbs(e env) []*cobra.Command {
 		newGraphCommand(e),
 		newPlanCommand(e),
 		newApplyCommand(e),
+		newCICommand(e),
 		newRunsCommand(e),
 		newResumeCommand(e),
 		newRevertCommand(e),

@@ -1,0 +1,278 @@
+package pipeline
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"deployer/ci/change"
+	"deployer/ci/config"
+	"deployer/ci/gate"
+	"deployer/ci/report"
+	"deployer/ci/repository"
+	"deployer/strictyaml"
+)
+
+// target is a cluster of a run with what the pipeline needs to work on it.
+type target struct {
+	*report.Cluster
+	environment   config.Environment
+	rules         gate.Rules
+	state         repository.ClusterState
+	before, after *change.Site
+	steps         []change.Step
+	planFile      string
+}
+
+// Assess compares the clusters of the new revision with what they are now, and applies the
+// gates. It contacts no host and writes nothing but checkouts.
+func (p *Pipeline) Assess(ctx context.Context) (*report.Run, error) {
+	targets, err := p.assess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run := p.newRun(ctx, targets)
+	run.Outcome = report.Passed
+	if gate.Blocked(run.Findings()) {
+		run.Outcome = report.Refused
+	}
+	run.Seconds = p.Now().Sub(run.Started).Seconds()
+	return run, nil
+}
+
+func (p *Pipeline) newRun(ctx context.Context, targets []*target) *report.Run {
+	run := &report.Run{Format: 1, Started: p.Now(), Revision: p.commit, Subject: p.Repository.Subject(ctx, p.commit)}
+	for _, t := range targets {
+		run.Clusters = append(run.Clusters, t.Cluster)
+	}
+	return run
+}
+
+// assess returns the clusters of all environments in their order.
+func (p *Pipeline) assess(ctx context.Context) ([]*target, error) {
+	var out []*target
+	seen := map[string]bool{}
+	for _, e := range p.config.Environments {
+		files, err := inventories(p.dir, e.Value)
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == 0 {
+			t := p.emptyEnvironment(e)
+			out = append(out, t)
+		}
+		for _, file := range files {
+			if seen[file] {
+				continue // it belongs to the environment that is deployed first
+			}
+			seen[file] = true
+			t, err := p.assessCluster(ctx, e, file)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+		}
+	}
+	removed, err := p.removedClusters(ctx, seen)
+	return append(out, removed...), err
+}
+
+// emptyEnvironment reports patterns that match no inventory.
+func (p *Pipeline) emptyEnvironment(e strictyaml.Entry[config.Environment]) *target {
+	pos := e.Pos
+	if pos.File == "" {
+		pos.File = config.File
+	}
+	return &target{Cluster: &report.Cluster{Environment: e.Key, Name: "-", To: p.commit, Kinds: []change.Kind{change.KindNothing}, Findings: []gate.Finding{{
+		Rule: "validation", Level: gate.Block, Pos: pos,
+		Message: "environment " + e.Key + ": there is no file " + strings.Join(e.Value.Inventories, ", "),
+		Advice:  "name inventories of the repository under environments",
+	}}}, environment: e.Value}
+}
+
+// assessCluster compares one inventory with the revision that its cluster has.
+func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.Environment], file string) (*target, error) {
+	state, err := p.Repository.State(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{environment: e.Value, rules: e.Value.Gates, state: state,
+		Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, To: p.commit, Kinds: []change.Kind{change.KindNothing}}}
+	t.From = p.base(ctx, state)
+	var found []gate.Finding
+	t.after, found = p.site(p.dir, file)
+	t.Findings = found
+	if t.after == nil {
+		return t, nil
+	}
+	t.Name, t.Hosts = t.after.Cluster, len(t.after.Hosts)
+	if t.From != "" {
+		dir, err := p.checkout(ctx, t.From)
+		if err != nil {
+			return nil, err
+		}
+		var broken []gate.Finding
+		if t.before, broken = p.site(dir, file); t.before == nil && len(broken) > 0 && broken[0].Rule == "validation" && exists(dir, file) {
+			t.Findings = append(t.Findings, gate.Finding{Rule: "validation", Level: gate.Advise, Pos: broken[0].Pos,
+				Message: "the revision " + report.Short(t.From) + " that the cluster has is not valid: " + broken[0].Message,
+				Advice:  "hosts that leave cannot be found; take them out with deployer scale-down"})
+		}
+		if old, err := p.readConfig(dir); err == nil && t.before != nil {
+			if rules, ok := old.EnvironmentOf(file); ok {
+				t.rules = rules.Value.Gates // a push cannot loosen the rules that it must keep
+			}
+		}
+	}
+	t.Change = change.Between(t.before, t.after)
+	t.finish(p)
+	t.Findings = append(t.Findings, gate.Check(t.input(p, false))...)
+	return t, nil
+}
+
+// finish computes what follows from the change.
+func (t *target) finish(p *Pipeline) {
+	t.Kinds, t.steps = t.Change.Kinds(), t.Change.Steps()
+	t.Steps = nil
+	for i, s := range t.steps {
+		if s.Args[0] == "upgrade" {
+			t.steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs(p)...)
+		}
+		t.Steps = append(t.Steps, t.steps[i].String())
+	}
+	if t.Touched = 0; !t.Change.Nothing() {
+		t.Touched = len(t.Change.Touched(t.before, t.after))
+	}
+}
+
+func (t *target) upgradeArgs(p *Pipeline) []string {
+	args := slices.Clone(t.environment.UpgradeArgs)
+	if t.environment.Rollout != "" {
+		args = append(args, "--rollout", filepath.Join(p.dir, filepath.FromSlash(t.environment.Rollout)))
+	}
+	return args
+}
+
+func (t *target) input(p *Pipeline, rollback bool) gate.Input {
+	return gate.Input{Change: t.Change, Old: t.before, New: t.after, Rules: t.rules, Now: p.Now(), Rollback: rollback, Plan: t.Plan, Approved: p.Approved}
+}
+
+// base returns the commit that a cluster has: the one given, the last verified one, or the
+// one before the push. A deploy that has failed behind its changes of hosts is the base
+// itself, because the cluster has the hosts of its revision.
+func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
+	given := p.Old
+	switch {
+	case given != "":
+	case s.Deploying != nil && s.Deploying.To != p.commit && s.Deploying.HostsChanged():
+		given = s.Deploying.To
+	case s.Deploying != nil:
+		given = s.Deploying.From
+	case s.LastVerified() != "":
+		given = s.LastVerified()
+	default:
+		given = p.Before
+	}
+	commit, err := p.Repository.Commit(ctx, given)
+	if err != nil {
+		return "" // a revision that was rewritten: all is new, and apply finds the differences
+	}
+	return commit
+}
+
+// site reads the cluster of an inventory. Findings are its errors.
+func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
+	path := filepath.Join(dir, filepath.FromSlash(file))
+	loaded, err := p.Load(path)
+	if err == nil {
+		for _, s := range loaded.Inventory.Secrets() {
+			p.secrets.Add(s)
+		}
+		if s := change.Of(loaded); s != nil {
+			return relative(s, dir), nil
+		}
+		return nil, nil
+	}
+	return nil, problems(err.Error(), dir, file)
+}
+
+var problemShape = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?: (.*)$`)
+
+// problems makes findings of the lines of an error. A line without a place is of the inventory.
+func problems(text, dir, file string) []gate.Finding {
+	var out []gate.Finding
+	for line := range strings.Lines(text) {
+		line = strings.ReplaceAll(strings.TrimSpace(line), dir+"/", "")
+		if line == "" {
+			continue
+		}
+		f := gate.Finding{Rule: "validation", Level: gate.Block, Message: line, Pos: strictyaml.Pos{File: file}}
+		if m := problemShape.FindStringSubmatch(line); m != nil {
+			f.Pos.File, f.Message = m[1], m[4]
+			f.Pos.Line, _ = strconv.Atoi(m[2])
+			f.Pos.Col, _ = strconv.Atoi(m[3])
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// relative makes the places of a site relative to the repository.
+func relative(s *change.Site, dir string) *change.Site {
+	cut := func(pos *strictyaml.Pos) { pos.File = strings.TrimPrefix(pos.File, dir+"/") }
+	cut(&s.Version)
+	for i := range s.Settings {
+		cut(&s.Settings[i].Pos)
+	}
+	for i := range s.Hosts {
+		cut(&s.Hosts[i].Pos)
+		for j := range s.Hosts[i].Settings {
+			cut(&s.Hosts[i].Settings[j].Pos)
+		}
+	}
+	return s
+}
+
+// removedClusters reports inventories of the base revision that no environment has any more.
+func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([]*target, error) {
+	before := p.Old
+	if before == "" {
+		before = p.Before
+	}
+	commit, err := p.Repository.Commit(ctx, before)
+	if err != nil || commit == "" {
+		return nil, nil //nolint:nilerr // there is nothing to compare with
+	}
+	dir, err := p.checkout(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	old, err := p.readConfig(dir)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a broken former configuration must not block its repair
+	}
+	var out []*target
+	for _, e := range old.Environments {
+		files, err := inventories(dir, e.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if seen[file] {
+				continue
+			}
+			seen[file] = true
+			t := &target{environment: e.Value, rules: e.Value.Gates, Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, From: commit, To: p.commit}}
+			if t.before, _ = p.site(dir, file); t.before == nil {
+				continue
+			}
+			t.Name, t.Change = t.before.Cluster, change.Between(t.before, nil)
+			t.finish(p)
+			t.Findings = gate.Check(t.input(p, false))
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}

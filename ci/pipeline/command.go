@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// exitInterrupted is the exit code of deployer when a signal has ended a run between steps.
+const exitInterrupted = 130
+
+// commandError is the exit code of a command that failed, with the end of its output.
+type commandError struct {
+	command string
+	code    int
+	tail    string
+}
+
+// Error implements error.
+func (e *commandError) Error() string {
+	text := fmt.Sprintf("%s ended with exit code %d", e.command, e.code)
+	if e.tail != "" {
+		text += ":\n" + e.tail
+	}
+	return text
+}
+
+// errInterrupted says that a signal ended the run, and that the next run continues it.
+var errInterrupted = errors.New("interrupted; the next run continues")
+
+// command is a process that a stage runs.
+type command struct {
+	program Program
+	args    []string
+	dir     string
+	env     []string // in addition to that of the pipeline
+	log     string   // file in the directory of reports
+}
+
+// execute runs a command, copies its output to the output of the pipeline and to its log,
+// and returns its standard output. When ctx is cancelled it sends the command SIGTERM,
+// which ends a run of deployer after the steps in flight.
+func (p *Pipeline) execute(ctx context.Context, c command) (string, error) {
+	// The kernel sends the signal of Pdeathsig when the thread ends that started the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	shown := strings.Join(append([]string{c.program.Name}, c.args...), " ")
+	p.printf("+ %s\n", shown)
+	cmd := exec.CommandContext(ctx, c.program.Path, c.args...)
+	cmd.Args[0] = c.program.Name
+	cmd.Dir, cmd.Env = c.dir, append(p.environ[:len(p.environ):len(p.environ)], c.env...)
+	// A group of its own: an interrupt of the terminal reaches it through this process, once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	log, err := p.openLog(c.log)
+	if err != nil {
+		return "", err
+	}
+	defer log.Close()
+	masked := &maskedWriter{to: log, secrets: p.secrets}
+	defer masked.Flush()
+	var stdout strings.Builder
+	tail := &tailWriter{}
+	cmd.Stdout = io.MultiWriter(&stdout, p.out, masked, tail)
+	cmd.Stderr = io.MultiWriter(p.out, masked, tail)
+	err = cmd.Run()
+	p.out.Flush()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return stdout.String(), nil
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return stdout.String(), fmt.Errorf("%s took longer than the timeout of its stage", shown)
+	case ctx.Err() != nil:
+		return stdout.String(), errInterrupted
+	case errors.As(err, &exit):
+		if exit.ExitCode() == exitInterrupted {
+			return stdout.String(), errInterrupted
+		}
+		return stdout.String(), &commandError{shown, exit.ExitCode(), p.secrets.Text(tail.String())}
+	}
+	return stdout.String(), fmt.Errorf("starting %s: %w", shown, err)
+}
+
+// deployer runs a verb of this program. The inventory is that of a checkout.
+func (p *Pipeline) deployer(ctx context.Context, log, dir, inventory string, env []string, args ...string) (string, error) {
+	if inventory != "" {
+		args = append(args[:len(args):len(args)], "-i", filepath.Join(dir, filepath.FromSlash(inventory)))
+	}
+	return p.execute(ctx, command{program: p.Deployer, args: args, dir: dir, env: env, log: log})
+}
+
+// exitCodeOf returns the exit code of a command; 0 when there is none in the error.
+func exitCodeOf(err error) int {
+	var e *commandError
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return 0
+}
+
+// openLog opens a log in the directory of reports, to append to it.
+func (p *Pipeline) openLog(name string) (*os.File, error) {
+	if err := os.MkdirAll(p.Reports(), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(p.Reports(), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// Reports returns the directory of the reports of this revision.
+func (p *Pipeline) Reports() string { return filepath.Join(p.State, "reports", p.commit) }
+
+// tailWriter keeps the last bytes that are written to it.
+type tailWriter struct{ last []byte }
+
+// maxTail is the number of bytes of a command's output in a message.
+const maxTail = 2000
+
+// Write implements io.Writer.
+func (w *tailWriter) Write(p []byte) (int, error) {
+	w.last = append(w.last, p...)
+	if extra := len(w.last) - maxTail; extra > 0 {
+		w.last = append(w.last[:0], w.last[extra:]...)
+	}
+	return len(p), nil
+}
+
+// String returns the whole lines that are kept.
+func (w *tailWriter) String() string {
+	text := string(w.last)
+	if len(w.last) == maxTail {
+		if _, rest, cut := strings.Cut(text, "\n"); cut {
+			text = rest
+		}
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"deployer/ci/change"
+	"deployer/ci/gate"
+	"deployer/ci/report"
+	"deployer/ci/repository"
+)
+
+// deploy carries out the change of a cluster, step by step, and records each in the
+// repository, so that any later run knows where this one stopped.
+func (p *Pipeline) deploy(ctx context.Context, t *target, log string, env []string) error {
+	return p.carryOut(ctx, t, repository.Deploying{From: t.From, To: t.To}, log, env)
+}
+
+func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deploying, log string, env []string) error {
+	for _, s := range t.steps {
+		d.Steps = append(d.Steps, s.String())
+	}
+	if was := t.state.Deploying; was != nil && was.To == d.To && was.From == d.From && slices.Equal(was.Steps, d.Steps) {
+		d = *was
+		t.Resumed = true
+		p.printf("%s: continuing the deploy of %s, %d of %d steps are done\n", t.Name, report.Short(d.To), d.Done, len(d.Steps))
+	} else if was != nil {
+		if err := p.resumeOther(ctx, t, was, log, env); err != nil {
+			return err
+		}
+		d.Done = doneBefore(was, d.Steps)
+	}
+	for d.Done < len(t.steps) {
+		step := t.steps[d.Done]
+		interrupted := d.Interrupted() && t.Resumed
+		d.Begun = d.Done + 1
+		if err := p.record(ctx, t, &d); err != nil {
+			return err
+		}
+		if err := p.step(ctx, t, step, interrupted, d, log, env); err != nil {
+			return err
+		}
+		d.Done++
+		if err := p.record(ctx, t, &d); err != nil {
+			return err
+		}
+	}
+	d.Deployed = true
+	return p.record(ctx, t, &d)
+}
+
+// resumeOther ends the run that a deploy of another revision has left unfinished. When it
+// fails, the revision that follows it is the way out.
+func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.Deploying, log string, env []string) error {
+	if !was.Interrupted() {
+		return nil
+	}
+	commit := was.To
+	if step := was.Steps[was.Done]; strings.Contains(step, " scale-down ") || strings.Contains(step, " rollback ") {
+		commit = was.From
+	}
+	dir, err := p.checkout(ctx, commit)
+	if err != nil {
+		return err
+	}
+	_, err = p.deployer(ctx, log, dir, t.Inventory, env, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
+	t.Resumed = err == nil
+	if err != nil {
+		p.printf("%s: the deploy of %s did not end: %v\n", t.Name, report.Short(was.To), err)
+	}
+	return nil
+}
+
+// doneBefore returns how many of the first steps an earlier deploy has carried out already.
+func doneBefore(was *repository.Deploying, steps []string) int {
+	n := 0
+	for n < min(was.Done, len(steps)) && was.Steps[n] == steps[n] && strings.Contains(steps[n], " scale-") {
+		n++
+	}
+	return n
+}
+
+// record writes the progress of a deploy to the repository.
+func (p *Pipeline) record(ctx context.Context, t *target, d *repository.Deploying) error {
+	t.state.Deploying = d
+	return p.setState(ctx, t)
+}
+
+func (p *Pipeline) setState(ctx context.Context, t *target) error {
+	ctx = context.WithoutCancel(ctx) // what was done is recorded even when the run is interrupted
+	if err := p.Repository.SetState(ctx, t.Inventory, t.state); err != nil {
+		return err
+	}
+	if p.config.Remote == "" {
+		return nil
+	}
+	return p.Repository.PushState(ctx, p.config.Remote)
+}
+
+// step runs one verb. An interrupted one is resumed first: that ends a run of a plan and a
+// rollback, which cannot be started again, and repairs what the killed run has left.
+func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupted bool, d repository.Deploying, log string, env []string) error {
+	commit := d.To
+	if s.Old {
+		commit = d.From
+	}
+	dir, err := p.checkout(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		_, err := p.deployer(ctx, log, dir, t.Inventory, env, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
+		switch {
+		case errors.Is(err, errInterrupted):
+			return err
+		case err == nil && s.Args[0] == "rollback":
+			return nil // started again, it would take an earlier upgrade back
+		}
+	}
+	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)
+	if t.planFile != "" && s.Args[0] == "apply" && !interrupted {
+		_, err := p.execute(ctx, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir, env: env, log: log})
+		return err
+	}
+	_, err = p.deployer(ctx, log, dir, t.Inventory, env, args...)
+	return err
+}
+
+// verify tests a cluster and records the revision when it passes.
+func (p *Pipeline) verify(ctx context.Context, t *target, commit, log string, env []string) error {
+	dir, err := p.checkout(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if _, err := p.deployer(ctx, log, dir, t.Inventory, env, "verify"); err != nil {
+		return err
+	}
+	t.state.Verify(commit)
+	return p.setState(ctx, t)
+}
+
+// goBack returns a cluster from one revision to an earlier one and verifies it.
+func (p *Pipeline) goBack(ctx context.Context, t *target, from, to, log string, env []string) error {
+	back, err := p.wayBack(ctx, t, from, to)
+	if err != nil {
+		return err
+	}
+	p.printf("%s: going back from %s to the verified revision %s\n", t.Name, report.Short(from), report.Short(to))
+	if err := p.carryOut(ctx, back, repository.Deploying{From: from, To: to, Rollback: true}, log, env); err != nil {
+		return fmt.Errorf("going back to %s: %w", report.Short(to), err)
+	}
+	if err := p.verify(ctx, back, to, log, env); err != nil {
+		return fmt.Errorf("after going back to %s: %w", report.Short(to), err)
+	}
+	t.state = back.state
+	return nil
+}
+
+// wayBack returns the cluster as the target of a rollback.
+func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*target, error) {
+	back := &target{environment: t.environment, rules: gate.Rules{}, state: t.state,
+		Cluster: &report.Cluster{Environment: t.Environment, Inventory: t.Inventory, Name: t.Name, From: from, To: to}}
+	for _, revision := range []struct {
+		commit string
+		site   **change.Site
+	}{{from, &back.before}, {to, &back.after}} {
+		dir, err := p.checkout(ctx, revision.commit)
+		if err != nil {
+			return nil, err
+		}
+		site, found := p.site(dir, t.Inventory)
+		if site == nil {
+			return nil, fmt.Errorf("%s has no valid inventory %s: %v", report.Short(revision.commit), t.Inventory, found)
+		}
+		*revision.site = site
+	}
+	back.Change = change.Between(back.before, back.after)
+	back.finish(p)
+	back.Touched, back.Hosts = len(back.Change.Touched(back.before, back.after)), len(back.after.Hosts)
+	back.Findings = gate.Check(back.input(p, true))
+	if gate.Blocked(back.Findings) {
+		return nil, fmt.Errorf("the way back from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])
+	}
+	return back, nil
+}

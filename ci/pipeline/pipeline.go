@@ -1,0 +1,161 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"deployer/ci/config"
+	"deployer/ci/repository"
+	"deployer/engine/redact"
+	"deployer/project"
+)
+
+// Options describe a pipeline.
+type Options struct {
+	Repository *repository.Repository
+	// State is the directory of checkouts, locks, plans and reports on this machine.
+	State string
+	// New is the revision to deploy. Old is the revision that its changes are compared
+	// with, instead of the last verified one of each cluster; Before is used for clusters
+	// that have none.
+	New, Old, Before string
+	// Deployer is the command line of this program: the file to execute, and its name.
+	Deployer Program
+	// Load reads the inventory of a checkout.
+	Load func(inventory string) (*project.Project, error)
+	// Approved is the digest of the plan that was approved; empty for none.
+	Approved string
+	Out      io.Writer // progress and output of commands, with secrets masked
+	Now      func() time.Time
+}
+
+// Program is a program to execute.
+type Program struct {
+	Path string
+	Name string // argv[0]
+}
+
+// Pipeline is a pipeline at one revision.
+type Pipeline struct {
+	Options
+	commit  string // of New
+	dir     string // checkout of commit
+	config  *config.Config
+	secrets *redact.Set
+	environ []string // of subprocesses, with the secrets
+	out     *maskedWriter
+}
+
+// Open checks out the new revision and reads its configuration. temporary checkouts are
+// those of a hook that may refuse the push; the caller must call Close.
+func Open(ctx context.Context, o Options) (*Pipeline, error) {
+	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment()}
+	p.out = &maskedWriter{to: o.Out, secrets: p.secrets}
+	var err error
+	if p.commit, err = o.Repository.Commit(ctx, o.New); err != nil {
+		return nil, project.AsUserError(err)
+	}
+	if p.commit == "" {
+		return nil, project.AsUserError(errors.New("the branch was deleted: there is no revision to deploy"))
+	}
+	if p.dir, err = p.checkout(ctx, p.commit); err != nil {
+		return nil, err
+	}
+	if p.config, err = p.readConfig(p.dir); err != nil {
+		return nil, project.AsUserError(err)
+	}
+	return p, nil
+}
+
+// Commit returns the commit that the pipeline deploys.
+func (p *Pipeline) Commit() string { return p.commit }
+
+// Config returns the configuration of the revision.
+func (p *Pipeline) Config() *config.Config { return p.config }
+
+// Mask replaces the secrets in a text.
+func (p *Pipeline) Mask(text string) string { return p.secrets.Text(text) }
+
+// Close flushes the output.
+func (p *Pipeline) Close() { p.out.Flush() }
+
+// checkout returns the directory with the files of a commit. Its path is the same in every
+// run, because plans and journals name absolute paths.
+func (p *Pipeline) checkout(ctx context.Context, commit string) (string, error) {
+	dir := filepath.Join(p.State, "checkouts", commit)
+	return dir, p.Repository.Checkout(ctx, commit, dir)
+}
+
+// readConfig reads deployer.ci.yaml of a checkout; without the file the defaults hold.
+func (p *Pipeline) readConfig(dir string) (*config.Config, error) {
+	data, err := os.ReadFile(filepath.Join(dir, config.File))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return config.Default(), nil
+	case err != nil:
+		return nil, err
+	}
+	return config.Parse(config.File, data)
+}
+
+// inventories returns the inventory files of an environment in a checkout, sorted and
+// relative to it.
+func inventories(dir string, e config.Environment) ([]string, error) {
+	var out []string
+	for _, pattern := range e.Inventories {
+		found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			rel, err := filepath.Rel(dir, file)
+			if err != nil {
+				return nil, err
+			}
+			if rel = filepath.ToSlash(rel); !slices.Contains(out, rel) {
+				out = append(out, rel)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// loadSecrets reads the secrets of the configuration. It is called before stages that run
+// commands, not for a hook that only assesses a push.
+func (p *Pipeline) loadSecrets() error {
+	for _, s := range p.config.Secrets {
+		value, set := os.LookupEnv(s.Env)
+		if s.File != "" {
+			data, err := os.ReadFile(s.File)
+			if err != nil {
+				return project.AsUserError(fmt.Errorf("reading the secret %s: %w", s.Env, err))
+			}
+			value, set = trimNewline(string(data)), true
+			p.environ = append(p.environ, s.Env+"="+value)
+		}
+		if !set {
+			return project.AsUserError(fmt.Errorf("the secret %s of %s is not set: set the environment variable, or name a file", s.Env, config.File))
+		}
+		p.secrets.Add(value)
+	}
+	return nil
+}
+
+func trimNewline(s string) string {
+	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func (p *Pipeline) printf(format string, args ...any) {
+	fmt.Fprintf(p.out, format, args...)
+}

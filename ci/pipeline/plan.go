@@ -1,0 +1,117 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"deployer/ci/change"
+	"deployer/ci/gate"
+	"deployer/engine/plan"
+	"deployer/strictyaml"
+)
+
+// exitRefused is the exit code of verbs that refuse before any change.
+const exitRefused = 4
+
+// plan looks at the hosts of a cluster: what would change there, and whether hosts can
+// leave. It sets the digest that approved_plan compares.
+func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string) error {
+	if t.Change.Nothing() || t.after == nil {
+		return nil
+	}
+	var plans []any
+	for _, s := range t.steps {
+		switch {
+		case s.Args[0] == "scale-down":
+			if err := p.checkLeaving(ctx, t, s, log, env); err != nil {
+				return err
+			}
+		case s.Args[0] == "apply" && len(t.steps) == 1 && !t.Change.First:
+			made, err := p.planApply(ctx, t, log, env)
+			if err != nil {
+				return err
+			}
+			plans = append(plans, made)
+		}
+	}
+	t.Plan = digestOf(t, plans)
+	p.printf("%s: plan %s\n", t.Name, t.Plan)
+	return nil
+}
+
+// checkLeaving asks the cluster for reasons against the departure of hosts.
+func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, log string, env []string) error {
+	dir, err := p.checkout(ctx, t.From)
+	if err != nil {
+		return err
+	}
+	args := slices.DeleteFunc(slices.Clone(s.Args), func(a string) bool { return a == "--yes" || a == "--allow-masters" })
+	_, err = p.deployer(ctx, log, dir, t.Inventory, env, append(args, "--check")...)
+	if exitCodeOf(err) != exitRefused {
+		return err
+	}
+	var pos strictyaml.Pos
+	if hosts := append(slices.Clone(t.Change.Leaving), t.Change.Demoted...); len(hosts) > 0 {
+		pos = hosts[0].Pos
+	}
+	t.Findings = append(t.Findings, gate.Finding{Rule: "data_loss", Level: gate.Block, Pos: pos,
+		Message: "the cluster has reasons against the departure: " + err.Error(), Advice: "remove the reasons, then run the pipeline again"})
+	return nil
+}
+
+// planApply makes the plan that the deploy executes, and nothing else.
+func (p *Pipeline) planApply(ctx context.Context, t *target, log string, env []string) (any, error) {
+	file := filepath.Join(p.State, "plans", p.commit, strings.ReplaceAll(t.Inventory, "/", "_")+".json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	text, err := p.deployer(ctx, log, p.dir, t.Inventory, env, "plan", "install", "-o", file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var made plan.Plan
+	if err := json.Unmarshal(data, &made); err != nil {
+		return nil, err
+	}
+	t.planFile, t.PlanText = file, p.secrets.Text(text)
+	// Two plans of the same changes are the same plan, whoever made them, when and where.
+	made.Made, made.By, made.Files, made.Invocation.Inventory = time.Time{}, "", nil, ""
+	return made, nil
+}
+
+// digestOf returns the digest of what a deploy would do to a cluster.
+func digestOf(t *target, plans []any) string {
+	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.Steps, "versions": t.Change.Versions,
+		"settings": settingsOf(t), "plans": plans})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// settingsOf returns the changed settings with the digests of their values: two pushes that
+// change the same key in different ways have different plans.
+func settingsOf(t *target) map[string]string {
+	out := map[string]string{}
+	for _, s := range t.after.Settings {
+		out[s.Key] = s.Digest
+	}
+	for _, h := range t.after.Hosts {
+		for _, s := range h.Settings {
+			out[h.Name+" "+s.Key] = s.Digest
+		}
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deployer/ci/report"
+	"deployer/project"
+)
+
+// Rollback takes clusters back to their last verified revision, or to the given one, which
+// must be verified too. inventory limits it to one cluster; empty means all. A cluster
+// that has its verified revision goes to the one before it when it is named.
+func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.Run, error) {
+	release, err := p.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := p.prepare(ctx); err != nil {
+		return nil, err
+	}
+	targets, err := p.assess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Pipeline: p, record: p.newRun(ctx, nil), targets: nil}
+	known := inventory == ""
+	for _, t := range targets {
+		if inventory != "" && t.Inventory != inventory {
+			continue
+		}
+		known = true
+		back, err := p.rollbackTarget(ctx, t, inventory != "", to)
+		if err != nil {
+			return nil, err
+		}
+		if back == nil {
+			continue
+		}
+		r.targets, r.record.Clusters = append(r.targets, back), append(r.record.Clusters, back.Cluster)
+	}
+	if !known {
+		return nil, project.AsUserError(fmt.Errorf("no environment has an inventory %s", inventory))
+	}
+	if len(r.targets) == 0 && inventory == "" && to == "" {
+		p.printf("nothing to do: every cluster has its verified revision; name an inventory to go to the one before\n")
+	}
+	var failed error
+	for _, t := range r.targets {
+		s := &report.Stage{Name: "rollback " + t.Name, Started: p.Now(), Log: "rollback.log", Outcome: report.Passed}
+		r.record.Stages = append(r.record.Stages, s)
+		t.Outcome = report.RolledBack
+		if err := p.goBack(ctx, t, t.From, t.To, s.Log, nil); err != nil {
+			t.Outcome, s.Outcome, s.Message = report.Failed, report.Failed, p.Mask(err.Error())
+			failed = errors.Join(failed, err)
+		}
+		s.Seconds = p.Now().Sub(s.Started).Seconds()
+	}
+	r.record.Seconds = p.Now().Sub(r.record.Started).Seconds()
+	switch {
+	case failed != nil:
+		r.record.Outcome = report.Failed
+	case len(r.targets) > 0:
+		r.record.Outcome = report.RolledBack
+	default:
+		r.record.Outcome = report.Nothing
+	}
+	p.out.Flush()
+	return r.record, nil
+}
+
+// rollbackTarget returns the cluster with the revisions of the way back; nil when there is
+// nothing to do.
+func (p *Pipeline) rollbackTarget(ctx context.Context, t *target, named bool, to string) (*target, error) {
+	from := t.state.LastVerified()
+	if t.state.Deploying != nil {
+		from = t.state.Deploying.To
+	}
+	verified := t.state.Verified
+	switch {
+	case to != "":
+		commit, err := p.Repository.Commit(ctx, to)
+		if err != nil {
+			return nil, project.AsUserError(err)
+		}
+		to = ""
+		for _, v := range verified {
+			if v == commit {
+				to = v
+			}
+		}
+		if to == "" {
+			return nil, project.AsUserError(fmt.Errorf("%s was never verified on %s; verified: %v", report.Short(commit), t.Name, verified))
+		}
+	case t.state.Deploying != nil && len(verified) > 0:
+		to = verified[0]
+	case named && len(verified) > 1:
+		to = verified[1]
+	case named:
+		return nil, project.AsUserError(fmt.Errorf("%s has no earlier verified revision", t.Name))
+	}
+	if to == "" || to == from {
+		return nil, nil
+	}
+	return p.wayBack(ctx, t, from, to)
+}
+
+// exitDiffers is the exit code of deployer apply --detailed-exitcode for differences.
+const exitDiffers = 2
+
+// Drift compares the clusters with their verified revisions, or with the given one when
+// Old names one, and changes nothing. differs reports whether one of them differs.
+func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool, err error) {
+	if err := p.prepare(ctx); err != nil {
+		return nil, false, err
+	}
+	targets, err := p.assess(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	record = p.newRun(ctx, targets)
+	record.Outcome = report.Passed
+	for _, t := range targets {
+		if t.Inventory == "" || t.after == nil {
+			continue
+		}
+		commit := t.From
+		if commit == "" {
+			commit = p.commit
+		}
+		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: "drift.log", Outcome: report.Passed}
+		record.Stages = append(record.Stages, s)
+		dir, err := p.checkout(ctx, commit)
+		if err != nil {
+			return nil, false, err
+		}
+		text, err := p.deployer(ctx, s.Log, dir, t.Inventory, nil, "apply", "--check", "--detailed-exitcode")
+		s.Seconds = p.Now().Sub(s.Started).Seconds()
+		t.PlanText = p.Mask(text)
+		switch {
+		case err == nil:
+			t.Outcome = report.Nothing
+		case exitCodeOf(err) == exitDiffers:
+			differs, t.Outcome = true, "differs"
+			s.Message = "the cluster differs from " + report.Short(commit)
+		default:
+			t.Outcome, s.Outcome, s.Message, record.Outcome = report.Failed, report.Failed, p.Mask(err.Error()), report.Failed
+		}
+	}
+	if differs && record.Outcome == report.Passed {
+		record.Outcome = "differs"
+	}
+	record.Seconds = p.Now().Sub(record.Started).Seconds()
+	p.out.Flush()
+	return record, differs, nil
+}

@@ -1,0 +1,312 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"deployer/ci/config"
+	"deployer/ci/gate"
+	"deployer/ci/report"
+	"deployer/ci/repository"
+	"deployer/strictyaml"
+)
+
+// run is one execution of the stages.
+type run struct {
+	*Pipeline
+	record  *report.Run
+	targets []*target
+	outputs map[string]map[string]string // by stage
+}
+
+// Run waits until no other run works on the repository, and runs the stages. A run for
+// which a newer one waits ends with a *repository.SupersededError. The report is nil only
+// when an error kept the run from beginning; outcomes of stages are in the report.
+func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
+	release, err := p.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := p.prepare(ctx); err != nil {
+		return nil, err
+	}
+	targets, err := p.assess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Pipeline: p, record: p.newRun(ctx, targets), targets: targets, outputs: map[string]map[string]string{}}
+	r.stages(ctx)
+	r.finish()
+	p.prune(targets)
+	return r.record, nil
+}
+
+// Lock waits for the lock of the state directory.
+func (p *Pipeline) Lock(ctx context.Context) (func(), error) {
+	return repository.Lock(ctx, filepath.Join(p.State, "lock"), report.Short(p.commit), func(holder string) {
+		p.printf("another run works on this repository (%s); waiting for its end\n", holder)
+	})
+}
+
+// prepare reads secrets, and the state that another machine has left.
+func (p *Pipeline) prepare(ctx context.Context) error {
+	if err := p.loadSecrets(); err != nil {
+		return err
+	}
+	if p.config.Remote == "" {
+		return nil
+	}
+	if err := p.Repository.FetchState(ctx, p.config.Remote); err != nil {
+		return fmt.Errorf("reading the state of runs: %w", err)
+	}
+	return nil
+}
+
+func (r *run) stages(ctx context.Context) {
+	passed := map[string]bool{}
+	for _, e := range r.config.Ordered() {
+		s := &report.Stage{Name: e.Key, Started: r.Now()}
+		r.record.Stages = append(r.record.Stages, s)
+		missing := slices.IndexFunc(e.Value.Needs, func(n string) bool { return !passed[n] })
+		if missing >= 0 {
+			s.Outcome, s.Message = report.Skipped, fmt.Sprintf("%s did not pass", e.Value.Needs[missing])
+			continue
+		}
+		r.printf("== %s\n", e.Key)
+		err := r.stage(ctx, e, s)
+		s.Seconds = r.Now().Sub(s.Started).Seconds()
+		switch {
+		case errors.Is(err, errInterrupted) || ctx.Err() != nil:
+			s.Outcome, s.Message = report.Interrupted, errInterrupted.Error()
+		case err != nil:
+			s.Outcome, s.Message = outcomeOf(err), r.Mask(err.Error())
+			r.printf("%s: %s\n", e.Key, s.Message)
+		case s.Outcome == "":
+			s.Outcome = report.Passed
+		}
+		passed[e.Key] = err == nil || e.Value.AllowFail && s.Outcome != report.Interrupted
+	}
+}
+
+// refusedError says that a gate holds the run back.
+type refusedError struct{ findings []gate.Finding }
+
+// Error implements error.
+func (e *refusedError) Error() string {
+	lines := make([]string, len(e.findings))
+	for i, f := range e.findings {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rolledBackError says that clusters have their former revision again.
+type rolledBackError struct{ err error }
+
+func (e *rolledBackError) Error() string { return e.err.Error() }
+func (e *rolledBackError) Unwrap() error { return e.err }
+
+func outcomeOf(err error) report.Outcome {
+	var refused *refusedError
+	var back *rolledBackError
+	switch {
+	case errors.As(err, &refused):
+		return report.Refused
+	case errors.As(err, &back):
+		return report.RolledBack
+	}
+	return report.Failed
+}
+
+// stage runs one stage.
+func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage) error {
+	if e.Value.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.Value.Timeout)
+		defer cancel()
+	}
+	s.Log = strings.ReplaceAll(e.Key, " ", "-") + ".log"
+	env := r.inputs(e.Value)
+	switch e.Value.Uses {
+	case config.Validate:
+		return r.refuse(func(f gate.Finding) bool { return f.Rule == "validation" })
+	case config.Plan:
+		return r.each(r.targets, s, func(t *target) error { return r.plan(ctx, t, s.Log, env) })
+	case config.Gate:
+		return r.gate()
+	case config.Deploy:
+		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, env) })
+	case config.Verify:
+		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, env) })
+	}
+	return r.command(ctx, e, s, env)
+}
+
+// inputs returns the environment variables of a stage.
+func (r *run) inputs(s config.Stage) []string {
+	var out []string
+	for name, value := range s.Inputs {
+		if stage, output, is := r.config.Reference(value); is {
+			value = r.outputs[stage][output]
+		}
+		out = append(out, name+"="+value)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// refuse returns an error with the blocking findings that are selected.
+func (r *run) refuse(selected func(gate.Finding) bool) error {
+	var blocking []gate.Finding
+	for _, f := range r.record.Findings() {
+		if f.Level == gate.Block && selected(f) {
+			blocking = append(blocking, f)
+		}
+	}
+	if blocking == nil {
+		return nil
+	}
+	return &refusedError{blocking}
+}
+
+// gate applies the rules again, now with the plans.
+func (r *run) gate() error {
+	for _, t := range r.targets {
+		if t.Plan == "" {
+			continue
+		}
+		for _, f := range gate.Check(t.input(r.Pipeline, false)) {
+			if !slices.Contains(t.Findings, f) {
+				t.Findings = append(t.Findings, f)
+			}
+		}
+	}
+	for _, f := range r.record.Findings() {
+		if f.Level == gate.Advise {
+			r.printf("advice: %s\n", f)
+		}
+	}
+	return r.refuse(func(gate.Finding) bool { return true })
+}
+
+// of returns the clusters of an environment.
+func (r *run) of(environment string) []*target {
+	return slices.DeleteFunc(slices.Clone(r.targets), func(t *target) bool { return t.Environment != environment })
+}
+
+// each calls do for each cluster that changes, and goes on behind failures: clusters of an
+// environment do not depend on each other.
+func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) error {
+	var errs []error
+	s.Outcome = report.Nothing
+	for _, t := range targets {
+		if t.Change.Nothing() && t.state.Deploying == nil {
+			continue
+		}
+		s.Outcome = ""
+		if err := do(t); err != nil {
+			if errors.Is(err, errInterrupted) {
+				t.Outcome = report.Interrupted
+				return err
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", t.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, env []string) error {
+	if err := r.deploy(ctx, t, s.Log, env); err != nil {
+		if !errors.Is(err, errInterrupted) {
+			t.Outcome = report.Failed
+		}
+		return err
+	}
+	t.Outcome = report.Deployed
+	return nil
+}
+
+// verifyTarget verifies a cluster, and goes back when it fails and the environment says so.
+func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, env []string) error {
+	if t.Outcome != report.Deployed {
+		return nil
+	}
+	err := r.verify(ctx, t, t.To, s.Log, env)
+	if err == nil || errors.Is(err, errInterrupted) {
+		return err
+	}
+	t.Outcome = report.Failed
+	last := t.state.LastVerified()
+	if last == "" {
+		last = t.From
+	}
+	if t.environment.OnFailedVerify != "rollback" || last == "" || last == t.To {
+		return err
+	}
+	if back := r.goBack(ctx, t, t.To, last, s.Log, env); back != nil {
+		return errors.Join(err, back)
+	}
+	t.Outcome = report.RolledBack
+	return &rolledBackError{fmt.Errorf("%w\nthe cluster has the verified revision %s again", err, report.Short(last))}
+}
+
+// finish computes the outcome of the run.
+func (r *run) finish() {
+	r.out.Flush()
+	r.record.Seconds = r.Now().Sub(r.record.Started).Seconds()
+	r.record.Outcome = report.Nothing
+	for _, t := range r.targets {
+		if t.Outcome == "" {
+			t.Outcome = report.Nothing
+			if !t.Change.Nothing() {
+				t.Outcome = report.Skipped
+			}
+		}
+		if t.Outcome == report.Deployed {
+			r.record.Outcome = report.Deployed
+		}
+	}
+	for _, s := range r.record.Stages {
+		allowed, _ := r.config.Stages.Get(s.Name)
+		switch s.Outcome {
+		case report.Refused, report.Failed, report.RolledBack, report.Interrupted:
+			if !allowed.AllowFail || s.Outcome == report.Interrupted {
+				r.record.Outcome = s.Outcome
+				return
+			}
+		}
+	}
+}
+
+// prune removes checkouts and plans that no cluster needs any more.
+func (p *Pipeline) prune(targets []*target) {
+	needed := map[string]bool{p.commit: true}
+	for _, t := range targets {
+		needed[t.state.LastVerified()] = true
+		if d := t.state.Deploying; d != nil {
+			needed[d.From], needed[d.To] = true, true
+		}
+	}
+	for _, dir := range []string{"checkouts", "plans"} {
+		entries, err := os.ReadDir(filepath.Join(p.State, dir))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !needed[e.Name()] {
+				_ = os.RemoveAll(filepath.Join(p.State, dir, e.Name()))
+			}
+		}
+	}
+}
+
+func exists(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(file)))
+	return err == nil
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"deployer/ci/pipeline"
+	"deployer/ci/report"
+	"deployer/ci/repository"
+	"deployer/project"
+)
+
+// ciOptions are the flags of all verbs of ci.
+type ciOptions struct {
+	repository, state, reports string
+	old, new                   string
+	annotations                string
+	approve                    string
+}
+
+func newCICommand(e env) *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "ci",
+		GroupID: "runs",
+		Short:   "Deploy what is pushed to a configuration repository",
+		Long: `Ci works out what a push to a repository with inventories means for each cluster
+(nothing, configuration, new hosts, removed hosts, another version), holds it back when it
+breaks a gate, and deploys it: validate, plan, gate, then for each environment deploy and
+verify. deployer.ci.yaml at the top of the repository declares environments, gates and
+stages; without it, inventory.yaml is production.
+
+It runs in any CI system and in the hooks of a bare repository. The program git must be
+installed.`,
+	}, newCIRun(e), newCIValidate(e), newCIPlan(e), newCIRollback(e), newCIDrift(e), newCIInit(e))
+}
+
+// flags adds the flags of all verbs.
+func (o *ciOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.repository, "repository", ".", "`directory` of the git repository: a work tree, or a bare repository")
+	f.StringVar(&o.state, "state", "", "`directory` of checkouts, plans, locks and reports (default: deployer-ci in the directory of the repository's objects)")
+	f.StringVar(&o.reports, "reports", "", "`directory` of the reports (default: reports/COMMIT in the directory of --state)")
+	f.StringVar(&o.annotations, "annotations", "", "print findings for the lines of a pull request: github or none (default: by the environment)")
+}
+
+// revisionFlags adds --old and --new.
+func (o *ciOptions) revisionFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.old, "old", "", "`revision` to compare with (default: the last verified revision of each cluster, or the one before the push)")
+	f.StringVar(&o.new, "new", "", "`revision` to deploy (default: that of the CI system's environment, or HEAD)")
+}
+
+// open opens the pipeline at the revision of the flags.
+//
+// before is the revision before a push; empty for that of the CI system.
+func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pipeline.Pipeline, error) {
+	repo, err := repository.Open(ctx, o.repository)
+	if err != nil {
+		return nil, project.AsUserError(err)
+	}
+	service, revision := detectCI(os.Getenv), o.new
+	if revision == "" {
+		revision = cmp.Or(service.New, "HEAD")
+		before = cmp.Or(before, service.Old)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	state := o.state
+	if state == "" {
+		state = filepath.Join(repo.Dir, "deployer-ci")
+	}
+	if state, err = filepath.Abs(state); err != nil {
+		return nil, err
+	}
+	return pipeline.Open(ctx, pipeline.Options{
+		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
+		Deployer: pipeline.Program{Path: program, Name: "deployer"},
+		Load:     loadCluster,
+	})
+}
+
+// show writes the reports of a run and prints its summary.
+func (o ciOptions) show(e env, p *pipeline.Pipeline, r *report.Run, write bool) error {
+	service := detectCI(os.Getenv)
+	summary := p.Mask(report.Markdown(r))
+	if o.annotations == "github" || o.annotations == "" && service.Annotations {
+		fmt.Fprint(e.stdout, p.Mask(report.GitHub(r)))
+	}
+	if file := service.Summary; file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(summary)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			fmt.Fprintf(e.stderr, "deployer: writing the summary of the job: %v\n", err)
+		}
+	}
+	printCIRun(e.stdout, p, r)
+	if !write {
+		return nil
+	}
+	dir := o.reports
+	if dir == "" {
+		dir = p.Reports()
+	}
+	if err := p.WriteReports(r, dir); err != nil {
+		return fmt.Errorf("writing reports: %w", err)
+	}
+	fmt.Fprintf(e.stdout, "reports: %s\n", dir)
+	return nil
+}
+
+// ciExit returns the exit code of a run.
+func ciExit(r *report.Run) error {
+	switch r.Outcome {
+	case report.Refused:
+		return &exitError{exitRefused, errors.New("the push is refused")}
+	case report.RolledBack:
+		return &exitError{exitRestored, errors.New("the deploy failed, and the clusters have their verified revision again")}
+	case report.Failed:
+		return &exitError{exitFailed, errors.New("the run failed; see its stages")}
+	case report.Interrupted:
+		return &exitError{exitInterrupted, errors.New("interrupted; the next run continues")}
+	}
+	return nil
+}
+
+// watched runs do under the signals of the user: the first one ends the run after the steps
+// in flight.
+func watched(ctx context.Context, do func(context.Context) error) error {
+	ctx, interrupt, stop := signals(ctx)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-interrupt:
+			cancel()
+		case <-done:
+		}
+	}()
+	return do(ctx)
+}
+
+func newCIRun(e env) *cobra.Command {
+	var o ciOptions
+	var hook bool
+	var branch string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the stages for a revision: validate, plan, gate, deploy, verify",
+		Long: `Run runs the stages of deployer.ci.yaml for one revision. It compares each cluster with
+its last verified revision: what earlier pushes left undone is part of the change.
+
+One run at a time works on a repository. A run that waits ends when a newer one comes, as
+that deploys its changes too. A run that was killed is continued by the next one. A
+cluster that does not pass verify gets its last verified revision again.
+
+Exit codes: 0 deployed or nothing to do, 4 refused by a gate, 6 rolled back, 1 failed, 130
+interrupted.`,
+		Example: `  deployer ci run
+  deployer ci run --repository /srv/git/clusters.git --new main
+  deployer ci run --new $CI_COMMIT_SHA --approve sha256:5c1e...`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return watched(cmd.Context(), func(ctx context.Context) error {
+				var pushed pushedRef
+				if hook {
+					var err error
+					if pushed, err = readPushed(ctx, e, o.repository, branch); err != nil || pushed.new == "" {
+						return err
+					}
+					o.new = pushed.new
+				}
+				p, err := o.open(ctx, pushed.old, e.stdout)
+				if err != nil {
+					return err
+				}
+				defer p.Close()
+				r, err := p.Run(ctx)
+				var superseded *repository.SupersededError
+				if errors.As(err, &superseded) {
+					fmt.Fprintf(e.stdout, "superseded: the newer push %s deploys these changes too\n", superseded.By)
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				return firstError(o.show(e, p, r, true), ciExit(r))
+			})
+		},
+	}
+	o.flags(cmd)
+	o.revisionFlags(cmd)
+	hookFlags(cmd, &hook, &branch)
+	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
+	return cmd
+}
+
+func newCIPlan(e env) *cobra.Command {
+	var o ciOptions
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what a push would do to each cluster, side by side",
+		Long: `Plan compares the clusters of two revisions, applies the gates and prints one page in
+Markdown, with all clusters side by side. It contacts no host. The reports have the same
+page as HTML.`,
+		Example: `  deployer ci plan --old main --new my-branch`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, p, remove, err := o.assess(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			defer remove()
+			fmt.Fprint(e.stdout, p.Mask(report.Markdown(r)))
+			if o.reports != "" {
+				if err := p.WriteReports(r, o.reports); err != nil {
+					return fmt.Errorf("writing reports: %w", err)
+				}
+			}
+			return ciExit(r)
+		},
+	}
+	o.flags(cmd)
+	o.revisionFlags(cmd)
+	return cmd
+}
+
+func newCIRollback(e env) *cobra.Command {
+	var o ciOptions
+	var to string
+	cmd := &cobra.Command{
+		Use:   "rollback [INVENTORY]",
+		Short: "Go back to the last verified revision",
+		Long: `Rollback takes clusters whose last deploy was not verified back to their last verified
+revision: hosts that have joined leave, hosts that have left join, an upgrade is taken
+back, and the rest is made as that revision says. With an INVENTORY whose deploy was
+verified, it goes to the verified revision before it.
+
+The branch keeps the newer revision: revert the commit, or the next push deploys it again.`,
+		Example: `  deployer ci rollback
+  deployer ci rollback clusters/berlin/inventory.yaml --to 4be1f02`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return watched(cmd.Context(), func(ctx context.Context) error {
+				p, err := o.open(ctx, "", e.stdout)
+				if err != nil {
+					return err
+				}
+				defer p.Close()
+				inventory := ""
+				if len(args) == 1 {
+					inventory = filepath.ToSlash(filepath.Clean(args[0]))
+				}
+				r, err := p.Rollback(ctx, inventory, to)
+				if err != nil {
+					return err
+				}
+				if err := o.show(e, p, r, true); err != nil || r.Outcome == report.RolledBack {
+					return err
+				}
+				return ciExit(r)
+			})
+		},
+	}
+	o.flags(cmd)
+	cmd.Flags().StringVar(&to, "to", "", "verified `revision` to go to")
+	return cmd
+}
+
+func newCIDrift(e env) *cobra.Command {
+	var o ciOptions
+	cmd := &cobra.Command{
+		Use:   "drift",
+		Short: "Compare the clusters with their verified revisions, and change nothing",
+		Long: `Drift checks all hosts of all clusters against the revision that was verified last, and
+reports what deployer apply would change. It is for a schedule.
+
+Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be compared.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return watched(cmd.Context(), func(ctx context.Context) error {
+				p, err := o.open(ctx, "", e.stdout)
+				if err != nil {
+					return applyOptions{detailedExitCode: true}.exitCode(err)
+				}
+				defer p.Close()
+				r, differs, err := p.Drift(ctx)
+				if err == nil {
+					err = o.show(e, p, r, true)
+				}
+				switch {
+				case err != nil:
+					return applyOptions{detailedExitCode: true}.exitCode(err)
+				case r.Outcome == report.Failed:
+					return ciExit(r)
+				case differs:
+					return exitSilently(exitDiffers)
+				}
+				return nil
+			})
+		},
+	}
+	o.flags(cmd)
+	o.revisionFlags(cmd)
+	return cmd
+}
