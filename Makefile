@@ -137,6 +137,11 @@ e2e-lifecycle: build packages ## the life of a cluster after its installation, b
 	go test -tags lab -count=1 -v -timeout 120m -run 'TestLifecycle/$(SCENARIO)' ./test/lifecycle \
 	  -results $(or $(RESULTS),$(CURDIR)/bin/lifecycle) $(if $(SEED),-seed $(SEED)) $(if $(KILLS),-kills $(KILLS))
 
+.PHONY: e2e-ci
+e2e-ci: build packages ## two clusters of the lab deployed by git pushes over SSH (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 120m ./test/ci
+
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install
