@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
@@ -246,9 +248,14 @@ func TestCordonAction(t *testing.T) {
 func TestCordonCreatesTheNode(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, false)
-	create := &CordonAction{Node: "n2", Create: true}
+	create := &CordonAction{Node: "n2", Create: true, CPUs: 4, Memory: 1024}
 	if change, _, err := y.do(t, create); err != nil || !change.Needed || state(y.api, "n2") != "cordoned, marked" {
 		t.Fatalf("%+v, %v, n2 is %s", change, err, state(y.api, "n2"))
+	}
+	status, _ := y.api.Object("/api/v1/nodes/n2")["status"].(map[string]any)
+	want := map[string]any{"cpu": "4", "memory": "1024", "pods": "110"}
+	if diff := cmp.Diff(map[string]any{"capacity": want, "allocatable": want}, status); diff != "" {
+		t.Errorf("resources with which the kubelet admits its static pods (-want +got):\n%s", diff)
 	}
 	if left := y.cleanups.Take("n1"); len(left) > 0 {
 		t.Errorf("the cordon would be taken back when the host fails: %v", left)

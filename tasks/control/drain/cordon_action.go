@@ -1,8 +1,11 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +21,8 @@ type CordonAction struct {
 	Node      string `yaml:"node" doc:"Node to cordon; default: the host's own."`
 	MissingOK bool   `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
 	Create    bool   `yaml:"create" doc:"Create the Node object, cordoned, when there is none, before the kubelet registers; do nothing when there is one. A host that fails keeps the cordon. Default false."`
+	CPUs      int    `yaml:"cpus" doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
+	Memory    int64  `yaml:"memory" doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
 }
 
 // Check reports a node that accepts pods.
@@ -58,7 +63,7 @@ func (a *CordonAction) Apply(ctx context.Context, site engine.ActionContext, _ e
 	}
 	name := nodeOf(a.Node, site)
 	if a.Create {
-		return engine.Output{"node": name}, createCordoned(ctx, client, name, site.RunID())
+		return engine.Output{"node": name}, createCordoned(ctx, client, name, site.RunID(), a.resources())
 	}
 	pledge(site, client, name)
 	if _, err := cordon(ctx, client, name, site.RunID()); err != nil {
@@ -67,10 +72,21 @@ func (a *CordonAction) Apply(ctx context.Context, site engine.ActionContext, _ e
 	return engine.Output{"node": name}, nil
 }
 
+// resources returns the resources of the Node object that Create makes. A kubelet admits
+// static pods by the Node object that it reads, which may be this one; a pod that it finds
+// no room for it never tries again. 110 pods are the kubelet's default (maxPods).
+func (a *CordonAction) resources() map[string]any {
+	return map[string]any{
+		"cpu":    strconv.Itoa(cmp.Or(a.CPUs, 1)),
+		"memory": strconv.FormatInt(cmp.Or(a.Memory, 2<<30), 10),
+		"pods":   "110",
+	}
+}
+
 // createCordoned creates the Node object of a kubelet that registers later. A kubelet
 // takes an object that exists as its own (kubernetes pkg/kubelet,
 // tryRegisterWithAPIServer).
-func createCordoned(ctx context.Context, c *kube.Client, name, run string) error {
+func createCordoned(ctx context.Context, c *kube.Client, name, run string, resources map[string]any) error {
 	mark, err := markText(run)
 	if err != nil {
 		return err
@@ -79,6 +95,7 @@ func createCordoned(ctx context.Context, c *kube.Client, name, run string) error
 		"apiVersion": "v1", "kind": "Node",
 		"metadata": map[string]any{"name": name, "annotations": map[string]any{annotation: mark}},
 		"spec":     map[string]any{"unschedulable": true},
+		"status":   map[string]any{"capacity": resources, "allocatable": maps.Clone(resources)},
 	}}
 	if err := c.Create(ctx, node); err != nil {
 		return fmt.Errorf("creating node %s: %w", name, err)
