@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		"unknown key":         {"enviroments: {}", `deployer.ci.yaml:1:1: unknown key "enviroments"; did you mean "environments"?`},
 		"no inventories":      {"environments:\n  a: {}", `deployer.ci.yaml:2:6: environment a: key "inventories" is required`},
 		"outside":             {"environments:\n  a: {inventories: [../x.yaml]}", `deployer.ci.yaml:2:3: environment a: "../x.yaml" leads out of the repository`},
-		"level":               {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:50: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
+		"level":               {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:49: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
 		"day":                 {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{days: [sunday], from: '1:00', to: '2:00'}]}}}", `deployer.ci.yaml:2:3: environment a: gates.control_plane: "sunday" is no day`},
 		"zone":                {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{from: '01:00', to: '02:00', zone: Mars}]}}}", `there is no time zone "Mars"`},
 		"both":                {"stages: {a: {uses: gate, command: [x]}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},

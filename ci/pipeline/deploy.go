@@ -77,6 +77,18 @@ func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.D
 	return nil
 }
 
+// done returns how many of the first steps are done already.
+func (t *target) done() int {
+	was := t.state.Deploying
+	switch {
+	case was == nil:
+		return 0
+	case was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.Steps):
+		return was.Done
+	}
+	return doneBefore(was, t.Steps)
+}
+
 // doneBefore returns how many of the first steps an earlier deploy has carried out already.
 func doneBefore(was *repository.Deploying, steps []string) int {
 	n := 0

@@ -293,7 +293,7 @@ func TestKilledRunIsResumedElsewhere(t *testing.T) {
 	o.State = filepath.Join(t.TempDir(), "fresh")
 	r, _ = s.run(o)
 	s.requireOutcome(r, report.Deployed)
-	s.requireCalls("scale-down n1 --check @a", "resume --yes @b", "scale-up n3 n4 @b", "verify @b")
+	s.requireCalls("resume --yes @b", "scale-up n3 n4 @b", "verify @b")
 	if !r.Clusters[0].Resumed {
 		t.Error("the report does not say that the run was resumed")
 	}
@@ -312,7 +312,7 @@ func TestNewPushAfterFailure(t *testing.T) {
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("c", "v1.35.4", "n[2:3]")})
 	r, _ = s.run(s.options())
 	s.requireOutcome(r, report.Deployed)
-	s.requireCalls("scale-down n1 --check @a", "resume --yes @b", "scale-up n3 @c", "verify @c")
+	s.requireCalls("resume --yes @b", "scale-up n3 @c", "verify @c")
 }
 
 func TestRollbackVerb(t *testing.T) {

@@ -27,8 +27,10 @@ func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string
 		return nil
 	}
 	var plans []any
-	for _, s := range t.steps {
+	done := t.done()
+	for i, s := range t.steps {
 		switch {
+		case i < done: // a host that has left cannot be asked again
 		case s.Args[0] == "scale-down":
 			if err := p.checkLeaving(ctx, t, s, log, env); err != nil {
 				return err
