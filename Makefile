@@ -142,6 +142,11 @@ e2e-ci: build packages ## two clusters of the lab deployed by git pushes over SS
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 120m ./test/ci
 
+.PHONY: e2e-tutorial
+e2e-tutorial: build packages ## the commands of docs/tutorial.md, on real hosts (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 60m ./test/tutorial
+
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install

@@ -1,8 +1,10 @@
 //go:build lab
 
-package e2e
+package tutorial
 
 import (
+	"context"
+	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +14,17 @@ import (
 	"testing"
 
 	"deployer/test/harness"
+	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
+
+// TestMain removes labs of killed test processes.
+func TestMain(m *testing.M) {
+	if _, err := lab.Sweep(context.Background()); err != nil {
+		log.Fatalf("removing labs that nobody owns any more: %v", err)
+	}
+	os.Exit(m.Run())
+}
 
 // tutorialBlock finds the commands of docs/tutorial.md with their names and exit codes, and
 // its files.
@@ -25,7 +36,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, plan.Spec{Masters: 3, Minions: 2})
+	s := harness.New(t, "tutorial", plan.Spec{Masters: 3, Minions: 2})
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = "v1.35.4" })
 	dir := t.TempDir()
 	for _, m := range tutorialBlock.FindAllStringSubmatch(string(page), -1) {
@@ -37,7 +48,7 @@ func TestTutorial(t *testing.T) {
 			continue
 		}
 		want, _ := strconv.Atoi(m[3])
-		if !t.Run(name, func(t *testing.T) { s.on(t).tutorialStep(text, dir, want) }) {
+		if !t.Run(name, func(t *testing.T) { runStep(s.On(t), text, dir, want) }) {
 			return
 		}
 		if name == "upgrade" { // as the page says
@@ -46,8 +57,8 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// tutorialStep runs the lines of a block. Files are in dir.
-func (s *site) tutorialStep(text, dir string, want int) {
+// runStep runs the lines of a block. Files are in dir.
+func runStep(s *harness.Site, text, dir string, want int) {
 	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimSpace(line), " -i inventory.yaml", "")
 		switch {
