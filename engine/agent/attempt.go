@@ -82,9 +82,9 @@ func (r *stepRun) attempt(ctx context.Context) (change engine.Change, err error)
 func (r *stepRun) module() (engine.Module, error) {
 	switch r.step.Module {
 	case engine.RevertModule:
-		return &revertModule{step: r}, nil
+		return r.server.backups.RevertModule(r.run, r.resumes), nil
 	case engine.PurgeModule:
-		return &purgeModule{step: r}, nil
+		return r.server.backups.PurgeModule(r.run), nil
 	case engine.RolloutRecordModule:
 		return &rolloutRecordModule{step: r}, nil
 	}
@@ -116,7 +116,7 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	sys := &system{step: r}
 	change, err := module.Check(ctx, sys)
 	if err == nil && change.Needed {
-		r.markIrreversible(&change)
+		r.server.backups.PredictIrreversible(&change)
 	}
 	if err == nil && r.check {
 		r.server.dryRun.add(change)
@@ -134,7 +134,7 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 		// Nothing shows later that a command has begun, so the entry is synced to the
 		// disk first and survives a power cut.
 		_, runsProgram := module.(engine.RunsPrograms)
-		if err := errors.Join(r.log.begin(r.step.ID, runsProgram), r.server.state.addPendingHandlers(r.step.Notifies)); err != nil {
+		if err := errors.Join(r.log.Begin(r.step.ID, runsProgram), r.server.state.AddPendingHandlers(r.step.Notifies)); err != nil {
 			return change, err
 		}
 		r.applied = &change

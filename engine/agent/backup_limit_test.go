@@ -100,13 +100,3 @@ func TestFullDiskKeepsNoPartialCopy(t *testing.T) {
 		t.Errorf("%v stay, and %d of %d bytes are free", copies, free(t, dir), before)
 	}
 }
-
-func TestNotKept(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for size, want := range map[int64]string{0: "", smallFile: "", maxKeptFile + 1: "it is larger than 512 MiB, the limit for backups"} {
-		if got := backupRefusal(filepath.Join(dir, "not/yet"), size); got != want {
-			t.Errorf("%d bytes: %q, want %q", size, got, want)
-		}
-	}
-}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/agent/statedir"
 )
 
 // deferredTimeout bounds the deferred work of one kind.
@@ -22,38 +20,23 @@ func (s *system) Defer(kind string) error {
 	if s.step.server.registry[kind].Deferred == nil {
 		return fmt.Errorf("deferring work of %s: the kind has no deferred work; this is a bug of the module", kind)
 	}
-	return s.step.server.state.deferWork(kind)
+	return s.step.server.state.DeferWork(kind)
 }
-
-// deferWork remembers a kind that has work for the end of the segment, as an empty
-// file with its name.
-func (s *state) deferWork(kind string) error {
-	err := makePrivateDirectory(s.deferredDir())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.deferredDir(), kind), nil, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("recording deferred work: %w", err)
-	}
-	return nil
-}
-
-func (s *state) deferredDir() string { return filepath.Join(s.dir, "postponed") }
 
 // runDeferred runs the deferred work of all kinds, also that of an agent that died
 // before it could. The work runs even when the controller is gone.
-func (s *server) runDeferred(ctx context.Context, id uint32, run string, log *journal) error {
+func (s *server) runDeferred(ctx context.Context, id uint32, run string, log *statedir.Journal) error {
 	s.deferredLock.Lock()
 	defer s.deferredLock.Unlock()
-	left, err := os.ReadDir(s.state.deferredDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("listing deferred work: %w", err)
+	kinds, err := s.state.DeferredWork()
+	if err != nil {
+		return err
 	}
 	sys := &system{step: &stepRun{server: s, segment: id, run: run, log: log}}
 	var errs []error
-	for _, e := range left {
-		if err := s.runDeferredKind(context.WithoutCancel(ctx), e.Name(), sys); err != nil {
-			errs = append(errs, fmt.Errorf("deferred work of %s: %w", e.Name(), err))
+	for _, kind := range kinds {
+		if err := s.runDeferredKind(context.WithoutCancel(ctx), kind, sys); err != nil {
+			errs = append(errs, fmt.Errorf("deferred work of %s: %w", kind, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -69,5 +52,5 @@ func (s *server) runDeferredKind(ctx context.Context, kind string, sys engine.Sy
 	if err := do(ctx, sys); err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(s.state.deferredDir(), kind))
+	return s.state.RemoveDeferredWork(kind)
 }

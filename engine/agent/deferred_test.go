@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
+	"deployer/engine/agent/statedir"
 )
 
 // postpone leaves work to the end, and does something else.
@@ -106,12 +108,12 @@ func TestPostponed(t *testing.T) {
 func TestDeferredWorkOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestHost(t, nil)
-	s := openState(ServeOptions{Root: b.root, StateDir: DefaultStateDir})
-	if err := s.deferWork("of_tomorrow"); err != nil {
+	s := statedir.Open(b.root + DefaultStateDir)
+	if err := s.DeferWork("of_tomorrow"); err != nil {
 		t.Fatal(err)
 	}
 	b.run(t, agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"}))
-	if _, err := os.Stat(filepath.Join(s.deferredDir(), "of_tomorrow")); err != nil {
-		t.Error(err)
+	if kinds, err := s.DeferredWork(); err != nil || !slices.Equal(kinds, []string{"of_tomorrow"}) {
+		t.Errorf("%q, %v", kinds, err)
 	}
 }

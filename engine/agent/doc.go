@@ -16,13 +16,8 @@
 //
 // # What can be undone
 //
-// Before a module changes something, the agent backs it up: a file with its content,
-// any other resource as a state that the restorer of its kind understands. When a
-// step ends, the agent records what the step left. The agent's own module
-// [engine.RevertModule] restores what a run has changed, unless somebody has changed
-// it since.
-//
-// Journal, backups, pending handlers, deferred work and the run lock are files of one
-// state directory under one lock, which is why they share a package; the file names say
-// which is which (backup_*, restore_*, gc_*, pending_*).
+// Before a module changes something, the agent backs it up, and when the step ends, it
+// records what the step left: see package undo, which also has the agent's own module
+// [engine.RevertModule]. Journal, pending handlers, deferred work and the run lock are
+// files of one state directory under one lock: see package statedir.
 package agent

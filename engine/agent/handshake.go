@@ -8,7 +8,9 @@ import (
 	"os"
 	"time"
 
+	"deployer/engine/agent/statedir"
 	"deployer/engine/protocol"
+	"deployer/engine/sanitize"
 )
 
 // handshakeWithTimeout exchanges hellos and returns the controller's. It fails after
@@ -23,7 +25,7 @@ func (s *server) handshakeWithTimeout(ctx context.Context) (protocol.HelloMessag
 	go func() {
 		hello, err := s.handshake()
 		if err != nil {
-			_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: cut(err.Error(), maxText)})
+			_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: sanitize.CutStart(err.Error(), maxText)})
 		}
 		done <- outcome{hello, err}
 	}()
@@ -47,8 +49,8 @@ func (s *server) handshake() (protocol.HelloMessage, error) {
 		return hello, fmt.Errorf("encoding facts: %w", err)
 	}
 	mine := protocol.HelloMessage{Version: protocol.Version, Facts: about, UID: os.Getuid(), PID: os.Getpid()}
-	var unknown *formatError
-	if mine.PendingHandlers, err = s.state.pendingHandlers(); errors.As(err, &unknown) {
+	var unknown *statedir.FormatError
+	if mine.PendingHandlers, err = s.state.PendingHandlers(); errors.As(err, &unknown) {
 		return hello, err
 	} // any other error counts as no pending handlers
 	if err := s.conn.SendJSON(protocol.Hello, 0, mine); err != nil {

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"deployer/engine"
 	"deployer/engine/jsonappend"
 	"deployer/engine/protocol"
 	"deployer/engine/protocol/codec"
+	"deployer/engine/sanitize"
 )
 
 // Limits of a result in bytes. Nobody reads a diff longer than maxDiff; an output
@@ -27,12 +27,12 @@ const (
 // limitResult cuts the texts of a result to their limits. It never cuts output, as
 // output is data: a step with too much output fails.
 func limitResult(r *engine.Result) {
-	r.Reason = cut(r.Reason, maxText)
+	r.Reason = sanitize.CutStart(r.Reason, maxText)
 	if r.Change != nil {
 		limitEffects(r)
 	}
 	if r.Failure != nil {
-		r.Failure.Message, r.Failure.Detail = cut(r.Failure.Message, maxDetail), cut(r.Failure.Detail, maxDetail)
+		r.Failure.Message, r.Failure.Detail = sanitize.CutStart(r.Failure.Message, maxDetail), sanitize.CutStart(r.Failure.Detail, maxDetail)
 	}
 	if len(r.Output) == 0 {
 		return
@@ -67,7 +67,7 @@ func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
 	fitting, room = slices.Clone(all), maxEffects
 	for i := range fitting {
 		e := &fitting[i]
-		e.Diff = cutEnd(e.Diff, maxDiff)
+		e.Diff = sanitize.CutEnd(e.Diff, maxDiff)
 		room -= len(e.Kind) + len(e.Target) + len(e.Action) + effectBytes
 	}
 	free := room
@@ -86,29 +86,4 @@ const effectBytes = 32
 
 func failUnsendable(r *engine.Result, why string) {
 	r.Status, r.Failure = engine.StatusFailed, &engine.Failure{Message: why}
-}
-
-// cut returns the last limit bytes of s, with a line in front that says how much was
-// left out: errors come last.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	dropped := len(s) - limit
-	for dropped < len(s) && !utf8.RuneStart(s[dropped]) {
-		dropped++
-	}
-	return fmt.Sprintf("[... %d bytes left out ...]\n%s", dropped, s[dropped:])
-}
-
-// cutEnd returns the first limit bytes of s, and a line that says how much was left
-// out.
-func cutEnd(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n", s[:limit], len(s)-limit)
 }

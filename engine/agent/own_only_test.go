@@ -19,7 +19,7 @@ func TestStateIsForTheOwnerOnly(t *testing.T) {
 	if err := os.MkdirAll(run, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{filepath.Join(run, journalFile), filepath.Join(run, backupLogFile), filepath.Join(state, "lock"), filepath.Join(state, "run.lock"), filepath.Join(state, "owed")} {
+	for _, path := range []string{filepath.Join(run, "journal.jsonl"), filepath.Join(run, "kept.jsonl"), filepath.Join(state, "lock"), filepath.Join(state, "run.lock"), filepath.Join(state, "owed")} {
 		content := ""
 		if filepath.Base(path) == "owed" {
 			content = "site//other\n"

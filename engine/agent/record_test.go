@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"deployer/engine/agent/statedir"
 	"deployer/engine/lock"
 	"deployer/engine/protocol"
 )
@@ -28,7 +29,7 @@ func TestRecord(t *testing.T) {
 			t.Fatalf("append at %d: %d, %v, want %d", step.offset, size, err, step.size)
 		}
 	}
-	path := filepath.Join(b.root, DefaultStateDir, "runs", "r1", recordFile)
+	path := filepath.Join(b.root, DefaultStateDir, "runs", "r1", statedir.RecordFile)
 	for file, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", file, info, err)
@@ -85,14 +86,14 @@ func TestRecordIsRefused(t *testing.T) {
 	if _, err := b.AppendRecord(t.Context(), "r1", 0, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(b.root, DefaultStateDir, "runs", "r1", recordFile)
-	if err := os.Truncate(path, maxRecordSize); err != nil {
+	path := filepath.Join(b.root, DefaultStateDir, "runs", "r1", statedir.RecordFile)
+	if err := os.Truncate(path, statedir.MaxRecordSize); err != nil {
 		t.Fatal(err)
 	}
-	if size, err := b.AppendRecord(t.Context(), "r1", maxRecordSize, []byte("x")); err == nil || size != maxRecordSize || !strings.Contains(err.Error(), "is full") {
+	if size, err := b.AppendRecord(t.Context(), "r1", statedir.MaxRecordSize, []byte("x")); err == nil || size != statedir.MaxRecordSize || !strings.Contains(err.Error(), "is full") {
 		t.Errorf("%d, %v", size, err)
 	}
-	if part, size, err := b.ReadRecord(t.Context(), "r1", 2*maxRecordSize); len(part) != 0 || size != maxRecordSize || err != nil {
+	if part, size, err := b.ReadRecord(t.Context(), "r1", 2*statedir.MaxRecordSize); len(part) != 0 || size != statedir.MaxRecordSize || err != nil {
 		t.Errorf("behind the end: %d bytes of %d, %v", len(part), size, err)
 	}
 }
@@ -100,9 +101,10 @@ func TestRecordIsRefused(t *testing.T) {
 // TestRecordsAreRemovedWithTheirRuns checks that a host that only keeps records removes
 // the oldest ones.
 func TestRecordsAreRemovedWithTheirRuns(t *testing.T) {
+	const maxRuns = 20 // without backups; see package undo
 	b := newTestHost(t, nil)
 	runs := filepath.Join(b.root, DefaultStateDir, "runs")
-	for i := range keptRunsWithoutBackup + 3 {
+	for i := range maxRuns + 3 {
 		name := "r" + string(rune('a'+i))
 		if _, err := b.AppendRecord(t.Context(), name, 0, []byte("x")); err != nil {
 			t.Fatal(err)
@@ -113,10 +115,10 @@ func TestRecordsAreRemovedWithTheirRuns(t *testing.T) {
 		}
 	}
 	list, _, err := b.ListRecords(t.Context())
-	if err != nil || len(list) > keptRunsWithoutBackup+1 {
+	if err != nil || len(list) > maxRuns+1 {
 		t.Fatalf("%d records, %v", len(list), err)
 	}
-	if last := list[0].Run; last != "r"+string(rune('a'+keptRunsWithoutBackup+2)) {
+	if last := list[0].Run; last != "r"+string(rune('a'+maxRuns+2)) {
 		t.Errorf("the newest is %s", last)
 	}
 }

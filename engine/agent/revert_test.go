@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,16 +207,31 @@ func (h *history) tree() map[string]string {
 			}
 			return nil
 		}
-		f, err := describeWithDigest("/", path)
-		if err == nil {
-			out[name] = fmt.Sprint(f.Mode, f.UID, f.Link, f.Digest)
-		}
+		out[name], err = describe(path)
 		return err
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return out
+}
+
+// describe returns type, mode, owner and content of a file, or where a link leads.
+func describe(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	out := fmt.Sprint(info.Mode(), info.Sys().(*syscall.Stat_t).Uid)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(path)
+		return out + to, err
+	case info.Mode().IsRegular():
+		content, err := os.ReadFile(path)
+		return out + string(content), err
+	}
+	return out, nil
 }
 
 func fates(p engine.RunHistory) []string {
@@ -258,7 +274,7 @@ func TestRevertPutsBack(t *testing.T) {
 			run("r1")
 			after := h.tree()
 			if seed%3 == 0 { // as if the agent had died in every step
-				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", backupLogFile))
+				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", "kept.jsonl"))
 				h.reconnect()
 			}
 			for task := h.steps; task > 0; task-- {
@@ -502,14 +518,6 @@ func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 	}
 }
 
-func TestHidden(t *testing.T) {
-	for path, want := range map[string]bool{"/proc": true, "/proc/self": false, "/proc/version": false, t.TempDir(): false, "/nowhere": false} {
-		if isMountPoint(path) != want {
-			t.Errorf("%s: %t", path, !want)
-		}
-	}
-}
-
 // TestRevertIsReadAgain: what the host has made of a file is made again when the
 // file is restored, once for all of them.
 func TestRevertIsReadAgain(t *testing.T) {
@@ -540,48 +548,6 @@ func TestRevertShowsNoSecret(t *testing.T) {
 	}
 }
 
-func TestRestoredMerges(t *testing.T) {
-	line := func(s engine.State) BackupRecord { return BackupRecord{Left: true, State: s} }
-	type st = engine.State
-	tests := map[string]struct {
-		was, left, now st
-		cut            bool // nobody knows what the run left
-		to             st
-		fate           engine.RevertState
-	}{
-		"as left":                     {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertRestore},
-		"as it was":                   {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
-		"changed since":               {was: st{"a": "1"}, left: st{"a": "2"}, now: st{"a": "3"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
-		"other key changed since":     {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "1"}, now: st{"a": "2", "b": "9"}, to: st{"a": "1", "b": "9"}, fate: engine.RevertRestore},
-		"the run changed nothing":     {was: st{"a": "1"}, left: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "2"}, fate: engine.RevertUnchanged},
-		"made":                        {left: st{"a": "1"}, now: st{"a": "1"}, fate: engine.RevertRestore},
-		"made, and gone":              {left: st{"a": "1"}, fate: engine.RevertUnchanged},
-		"made, and changed since":     {left: st{"a": "1"}, now: st{"a": "2"}, fate: engine.RevertDrifted},
-		"removed":                     {was: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertRestore},
-		"removed, and made by others": {was: st{"a": "1"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
-		"removed since":               {was: st{"a": "1"}, left: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertDrifted},
-		"cut short":                   {was: st{"a": "1"}, now: st{"a": "3"}, cut: true, to: st{"a": "1"}, fate: engine.RevertRestore},
-		"half restored, half as left": {was: st{"a": "1", "b": "1"}, left: st{"a": "2", "b": "2"}, now: st{"a": "1", "b": "2"}, to: st{"a": "1", "b": "1"}, fate: engine.RevertRestore},
-		"made, and others are in it":  {left: st{"a": "1"}, now: st{"a": "1", "of ann": "yes"}, fate: engine.RevertDrifted},
-		"made, and ours are in it":    {left: st{"a": "1"}, now: st{"a": "1", "of bob": "yes"}, fate: engine.RevertRestore},
-		"removed, and restored":       {was: st{"a": "1", "of bob": "yes"}, now: st{"a": "1"}, to: st{"a": "1"}, fate: engine.RevertUnchanged},
-		"ours came since":             {was: st{"a": "1"}, left: st{"a": "2", "of bob": "yes"}, now: st{"a": "2"}, to: st{"a": "1"}, fate: engine.RevertRestore},
-	}
-	for name, tt := range tests {
-		c := &resourceChange{before: BackupRecord{State: tt.was}, interrupted: tt.cut, dependent: func(key string) bool { return key == "of bob" }}
-		if !tt.cut {
-			l := line(tt.left)
-			c.after, c.later = &l, []BackupRecord{l}
-		}
-		if to, fate := c.target(tt.now); fate != tt.fate || !equalStates(to, tt.to) && fate != engine.RevertDrifted {
-			t.Errorf("%s: %v, %s", name, to, fate)
-		}
-	}
-	if got := describeStateChange(st{"a": "1", "secret_hash": "x", "c": "same"}, st{"a": "", "secret_hash": "y", "c": "same"}); got != "restore a 1 -> none, hash" {
-		t.Errorf("got %q", got)
-	}
-}
-
 // TestRestoreOfAResumedRun: a run that resumes another one restores, in a rollout, what
 // both have changed. It does not restore the changes of a run that it does not resume.
 func TestRestoreOfAResumedRun(t *testing.T) {
@@ -609,43 +575,6 @@ func TestRestoreOfAResumedRun(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, h.tree()); diff != "" {
 		t.Errorf("(- before, + after it was restored) %s", diff)
-	}
-}
-
-func TestStepsOfATask(t *testing.T) {
-	for step, want := range map[string]bool{"1.web.1": true, "1.web.1#2": true, "1.web.1@2#1": true, "1.web.1.stat": true, "1.web.10": false, "1.web": false} {
-		if isStepOfTask(step, "1.web.1") != want {
-			t.Errorf("%s: want %t", step, want)
-		}
-	}
-}
-
-// TestKeptLinesSurviveAPowerCut: a line that was cut short is as if it had never
-// been, and the next one is whole.
-func TestKeptLinesSurviveAPowerCut(t *testing.T) {
-	s, root := testState(t)
-	dir := root + DefaultStateDir + "/runs/r1"
-	put(t, dir+"/"+backupLogFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
-	k, err := s.backupWriter("r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, root+"/y", "content", 0o640, 0)
-	for _, name := range []string{"/x", "/y", "/y"} {
-		if err := k.backUp(BackupRecord{Step: "a", Name: name}, s.real("/")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.close()
-	lines, err := readBackupLog(dir)
-	if err != nil || len(lines) != 2 || lines[1].Name != "/y" || lines[1].File.Mode != 0o640 {
-		t.Fatalf("%+v, %v", lines, err)
-	}
-	if got, err := os.ReadFile(dir + "/kept/" + lines[1].Data); string(got) != "content" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if info, err := os.Stat(dir + "/kept"); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("others may look into what is kept: %v, %v", info, err)
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/engine/agent/statedir"
 	"deployer/engine/protocol"
 	"deployer/engine/protocol/codec"
+	"deployer/engine/sanitize"
 )
 
 // maxSegments is the maximum number of segments in flight. One is usual; the others
@@ -62,7 +64,7 @@ func (s *server) begin(ctx context.Context, f protocol.Frame) error {
 		case errors.As(err, &stop):
 			end.Stopped = true
 		case err != nil:
-			end.Error = cut(err.Error(), maxText)
+			end.Error = sanitize.CutStart(err.Error(), maxText)
 		}
 		_ = s.conn.SendJSON(protocol.SegmentEnd, f.ID, end)
 	})
@@ -111,7 +113,7 @@ func (s *server) ended(ctx context.Context, run *runningSegment) error {
 // or until the segment is ended. It holds the lock of the state directory meanwhile,
 // unless the run is a check.
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *runningSegment) (failed error) {
-	var log *journal
+	var log *statedir.Journal
 	if !seg.CheckOnly {
 		s.dryRun.clear() // results of earlier checks are out of date
 		unlock, err := s.lockState(ctx, id, seg)
@@ -119,7 +121,7 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 			return err
 		}
 		defer unlock()
-		if log, err = s.state.journal(seg.Run); err != nil {
+		if log, err = s.state.Journal(seg.Run); err != nil {
 			return err
 		}
 		defer func() { failed = errors.Join(failed, s.runDeferred(ctx, id, seg.Run, log)) }()
@@ -152,12 +154,12 @@ func (s *server) lockState(ctx context.Context, id uint32, seg engine.Segment) (
 	if seg.Unlocked {
 		return func() {}, nil
 	}
-	return s.state.lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
+	return s.state.Lock(ctx, s.gone, func(text string) { s.progress(id, seg, text) })
 }
 
 // progress reports text on the segment's first step, which has not begun yet.
 func (s *server) progress(id uint32, seg engine.Segment, text string) {
 	if len(seg.Steps) > 0 {
-		_ = s.conn.SendJSON(protocol.Progress, id, protocol.StepMessage{Step: seg.Steps[0].ID, Text: cut(text, maxText)})
+		_ = s.conn.SendJSON(protocol.Progress, id, protocol.StepMessage{Step: seg.Steps[0].ID, Text: sanitize.CutStart(text, maxText)})
 	}
 }

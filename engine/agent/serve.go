@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 
 	"deployer/engine"
+	"deployer/engine/agent/statedir"
+	"deployer/engine/agent/undo"
 	"deployer/engine/facts"
 	"deployer/engine/protocol"
+	"deployer/engine/sanitize"
 )
 
 // DefaultStateDir is the state directory of an agent that runs as root.
@@ -49,12 +51,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 	}
 	gone := make(chan struct{})
 	s := &server{
-		opts: opts, registry: registry, state: openState(opts), gone: gone,
+		opts: opts, registry: registry, gone: gone,
 		conn: protocol.NewConn(in, newAbandonableWriter(out, gone), protocol.AgentEnd), segments: map[uint32]*runningSegment{}, calls: map[uint32]chan protocol.ReplyMessage{},
 		blobs: map[uint32]*download{}, fetching: map[string]chan struct{}{},
 	}
-	s.runLock = &runLock{path: filepath.Join(s.state.dir, "run.lock")}
+	s.openState()
 	return s.serve(ctx)
+}
+
+// openState opens the state directory and what it holds.
+func (s *server) openState() {
+	s.state = statedir.Open(s.path(s.opts.StateDir))
+	s.backups = undo.Open(s.state, s.registry, s.path("/"))
+	s.runLock = s.state.RunLock()
 }
 
 // server is the host's end of one session.
@@ -62,8 +71,9 @@ type server struct {
 	opts     ServeOptions
 	registry engine.Registry
 	conn     *protocol.Conn
-	state    *state
-	runLock  *runLock
+	state    *statedir.Dir
+	backups  *undo.Store
+	runLock  *statedir.RunLock
 	dryRun   dryRunState // of the checks of this session
 
 	deferredLock sync.Mutex // held while deferred work runs
@@ -106,8 +116,9 @@ func (s *server) serve(ctx context.Context) error {
 		s.leave(context.Cause(ctx))
 	}
 	s.steps.Wait()
-	s.state.close()
-	s.runLock.release()
+	s.state.Close()
+	s.backups.Close()
+	s.runLock.Release()
 	if errors.Is(s.cause, errGoodbye) {
 		return nil
 	}
@@ -127,7 +138,7 @@ func (s *server) leave(cause error) {
 	}
 	s.cause = cause
 	close(s.gone)
-	s.runLock.markDraining()
+	s.runLock.MarkDraining()
 	for _, b := range s.blobs {
 		b.end(s.lostError())
 	}
@@ -148,7 +159,7 @@ func (s *server) receive(ctx context.Context) error {
 		if err != nil {
 			var wrong *protocol.Error
 			if errors.As(err, &wrong) {
-				_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: cut(err.Error(), maxText)})
+				_ = s.conn.SendJSON(protocol.Bye, 0, protocol.EndMessage{Error: sanitize.CutStart(err.Error(), maxText)})
 			}
 			return err
 		}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/agent/statedir"
 	"deployer/engine/protocol"
+	"deployer/engine/sanitize"
 )
 
 // stepRun is one step in flight.
@@ -17,7 +19,7 @@ type stepRun struct {
 	resumes []string // runs that this one continues, the newest first
 	step    engine.Step
 	check   bool
-	log     *journal // nil in a dry run
+	log     *statedir.Journal // nil in a dry run
 	out     *outbox
 	stop    *runningSegment
 
@@ -49,10 +51,10 @@ func (r *stepRun) result(ctx context.Context, altered map[string]bool) engine.Re
 	// Only a step that may have changed the host is synced to the disk.
 	err = errors.Join(r.recordAfter(context.WithoutCancel(ctx)), r.noteEnd(result, err))
 	if handled := r.step.Handles != "" && !r.check && (result.Status == engine.StatusOK || result.Status == engine.StatusChanged); handled {
-		err = errors.Join(err, r.server.state.removePendingHandler(r.step.Handles))
+		err = errors.Join(err, r.server.state.RemovePendingHandler(r.step.Handles))
 	}
 	if err != nil {
-		_ = r.server.conn.SendJSON(protocol.Progress, r.segment, protocol.StepMessage{Step: r.step.ID, Text: cut(err.Error(), maxText)})
+		_ = r.server.conn.SendJSON(protocol.Progress, r.segment, protocol.StepMessage{Step: r.step.ID, Text: sanitize.CutStart(err.Error(), maxText)})
 	}
 	return result
 }
@@ -64,7 +66,7 @@ func (r *stepRun) noteEnd(result engine.Result, err error) error {
 	if interrupted := (&engine.InterruptedError{}); errors.As(err, &interrupted) {
 		return nil
 	}
-	return r.log.end(result, r.applied != nil)
+	return r.log.End(result, r.applied != nil)
 }
 
 // isNotified reports whether a handler has to run: one of its notifiers has changed
@@ -81,8 +83,8 @@ func isNotified(step engine.Step, altered map[string]bool) bool {
 // fillResult fills in status, change and failure from the outcome of the attempts.
 func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change engine.Change, err error) {
 	result.Output = change.Output
-	if r.applied != nil {
-		r.reportIrreversible(&change)
+	if r.applied != nil && !r.check {
+		r.server.backups.ReportIrreversible(r.backupStep(), &change)
 	}
 	if change.Needed || len(change.Effects) > 0 {
 		change.Output = nil

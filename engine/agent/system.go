@@ -12,6 +12,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/protocol"
+	"deployer/engine/sanitize"
 )
 
 // system is the host as one step sees it; it implements engine.System.
@@ -61,7 +62,7 @@ func (s *system) Progress(text string) {
 	if s.step.step.Secret {
 		return
 	}
-	text = cutEnd(text, maxProgress)
+	text = sanitize.CutEnd(text, maxProgress)
 	_ = s.step.server.conn.SendJSON(protocol.Progress, s.step.segment, protocol.StepMessage{Step: s.step.step.ID, Text: text})
 }
 
