@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"deployer/engine"
-	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/project"
 	"deployer/runs/blobs"
 	"deployer/runs/target"
@@ -67,19 +67,19 @@ func (c Runner) connectorFor(p *project.Project, hosts []string, which target.Pr
 	return connector, nil
 }
 
-func readFiles(ctx context.Context, c schedule.Connector, host string, paths ...string) (map[string][]byte, error) {
-	session, err := c.Connect(ctx, host)
+func readFiles(ctx context.Context, c session.Connector, host string, paths ...string) (map[string][]byte, error) {
+	opened, err := c.Connect(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = session.Close() }()
+	defer func() { _ = opened.Close() }()
 	args, err := json.Marshal(&stat.Read{Paths: paths})
 	if err != nil {
 		return nil, err
 	}
 	var result engine.Result
 	segment := engine.Segment{Run: "read", Steps: []engine.Step{{ID: "read", Name: "read", Module: "read", Args: args, Secret: true}}}
-	if err := session.Run(ctx, segment, func(r engine.Result) { result = r }); err != nil {
+	if err := opened.Run(ctx, segment, func(r engine.Result) { result = r }); err != nil {
 		return nil, err
 	}
 	if result.Failure != nil {

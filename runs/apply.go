@@ -10,6 +10,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/plan"
 	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/engine/view"
 	"deployer/project"
 )
@@ -51,7 +52,7 @@ func missingFile(p *plan.Plan, now map[string]string) bool {
 // hosts stay connected and locked in between. It returns the report of the check when
 // the check did not complete.
 func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
-	sessions := schedule.NewSessionPool(s.connector)
+	sessions := session.NewPool(s.connector)
 	defer sessions.Close()
 	found := plan.NewCollector()
 	check := s.options()

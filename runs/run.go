@@ -14,6 +14,7 @@ import (
 	"deployer/engine/plan"
 	"deployer/engine/program"
 	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/limit"
 	"deployer/project"
 	"deployer/runs/blobs"
@@ -152,11 +153,11 @@ func everyHostMayFail() map[string]limit.Limit {
 }
 
 // lockOptions returns the options of the run lock; nil for a run that takes no lock.
-func (r *Run) lockOptions(started time.Time) *schedule.LockOptions {
+func (r *Run) lockOptions(started time.Time) *session.LockOptions {
 	if !r.locks || r.Check {
 		return nil
 	}
-	c := &schedule.LockOptions{MaxWait: r.LockTimeout,
+	c := &session.LockOptions{MaxWait: r.LockTimeout,
 		Holder: lock.Holder{Run: r.id, Verb: r.Verb, By: whoami(), PID: os.Getpid(), Since: started}}
 	if r.Project.Cluster != nil && !r.LockHosts {
 		c.Guards = r.Project.Cluster.Masters

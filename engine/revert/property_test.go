@@ -24,6 +24,7 @@ import (
 	"deployer/engine/remote"
 	"deployer/engine/revert"
 	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/tasks"
 )
 
@@ -36,8 +37,8 @@ type site struct {
 	runs     int
 }
 
-// Connect implements schedule.Connector with an agent in this process.
-func (s *site) Connect(context.Context, string) (schedule.Host, error) {
+// Connect implements session.Connector with an agent in this process.
+func (s *site) Connect(context.Context, string) (session.Session, error) {
 	here, there := net.Pipe()
 	go func() {
 		_ = agent.Serve(context.Background(), there, there, s.registry, agent.ServeOptions{Root: s.root})

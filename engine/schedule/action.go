@@ -21,10 +21,10 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 	if h.preview != nil && h.preview.changes {
 		return nil
 	}
-	if err := h.run.actions.acquire(h.stop()); err != nil {
+	if err := h.run.actions.Acquire(h.stop()); err != nil {
 		return err
 	}
-	defer h.run.actions.release()
+	defer h.run.actions.Release()
 	t := c.task
 	e := &entry{op: c.op, task: t, at: at, step: &engine.Step{ID: stepID(c.id, at), Name: b.title}}
 	e.step.Expect = h.expect(e.step.ID)

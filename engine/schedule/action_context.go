@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/lang"
+	"deployer/engine/session"
 )
 
 // actionContext implements engine.ActionContext.
@@ -74,16 +75,16 @@ func (s *actionContext) Registered(host, name string) engine.Output {
 
 // Dial opens a connection from a host.
 func (s *actionContext) Dial(ctx context.Context, host, network, address string) (net.Conn, error) {
-	session, err := s.session(ctx, host)
+	on, err := s.session(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return session.Dial(ctx, network, address)
+	return on.Dial(ctx, network, address)
 }
 
 // RunOn runs one host module on a host.
 func (s *actionContext) RunOn(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
-	session, err := s.session(ctx, host)
+	on, err := s.session(ctx, host)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -92,34 +93,34 @@ func (s *actionContext) RunOn(ctx context.Context, host, module string, args eng
 		return engine.Result{}, fmt.Errorf("arguments of %s: %w", module, err)
 	}
 	step := engine.Step{ID: s.step.ID + "." + module, Name: s.step.Name, Module: module, Args: raw, Secret: s.step.Secret}
-	return s.host.runStep(ctx, session, step)
+	return s.host.runStep(ctx, on, step)
 }
 
 // session returns the session of a host of the run, which connects itself. It connects to
 // other hosts, such as a master in a playbook for minions, on first use; the attempt goes
 // on when the caller stops waiting, and its failure is final for the run.
-func (s *actionContext) session(ctx context.Context, host string) (Host, error) {
+func (s *actionContext) session(ctx context.Context, host string) (session.Session, error) {
 	r := s.host.run
 	if h := r.byName[host]; h != nil && r.takesPart(h) {
-		if session := h.live(); session != nil {
-			return session, nil
+		if live := h.live(); live != nil {
+			return live, nil
 		}
 		return nil, fmt.Errorf("there is no connection to %s", host)
 	}
-	l := r.connections.host(r, host)
-	if session := l.live(); session != nil && !ended(session) {
-		return session, nil
-	} else if session != nil {
-		l.drop(session)
+	l := r.connections.Host(host)
+	if live := l.Live(); live != nil && !session.IsLost(live) {
+		return live, nil
+	} else if live != nil {
+		l.Drop(live)
 	}
 	type opened struct {
-		session *session
+		session session.Session
 		err     error
 	}
 	got := make(chan opened, 1)
 	go func() {
-		session, err := l.get(r.stop, r.stop, 1)
-		got <- opened{session, err}
+		s, err := l.Get(r.stop, r.stop, 1)
+		got <- opened{s, asHostFailure(err)}
 	}()
 	select {
 	case o := <-got:
@@ -132,20 +133,6 @@ func (s *actionContext) session(ctx context.Context, host string) (Host, error) 
 	}
 }
 
-// ended reports whether a session has ended, if it can report that.
-func ended(s *session) bool {
-	connection, ok := s.Host.(interface{ Lost() <-chan struct{} })
-	if !ok {
-		return false
-	}
-	select {
-	case <-connection.Lost():
-		return true
-	default:
-		return false
-	}
-}
-
 // Step returns the id of the step, the same in the next run of the playbook.
 func (s *actionContext) Step() string {
 	return s.host.run.prog.Name + "/" + s.step.ID + "/" + s.call.task.Name
@@ -153,7 +140,7 @@ func (s *actionContext) Step() string {
 
 // Reconnect waits until the connection is lost, and opens a new one.
 func (s *actionContext) Reconnect(ctx context.Context) error {
-	if err := s.host.connection.reopen(ctx); err != nil {
+	if err := s.host.connection.Reopen(ctx); err != nil {
 		return err
 	}
 	return s.host.refresh()

@@ -72,7 +72,7 @@ func (b *batch) title() string {
 	for i, h := range b.hosts {
 		names[i] = h.name
 	}
-	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), listed(names))
+	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), engine.ListNames(names))
 }
 
 // awaitBatch waits until the batches before b have ended the play. It aborts the run when

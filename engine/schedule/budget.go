@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
+	"deployer/engine"
 	"deployer/engine/program"
 	"deployer/limit"
 )
@@ -85,16 +85,8 @@ func (b *budget) exceeded(p *program.Play) error {
 		if len(gone) > allowed {
 			slices.Sort(gone)
 			return fmt.Errorf("too many hosts of %q failed: %d of %d (%s), allowed are %d",
-				g, len(gone), len(members), listed(gone), allowed)
+				g, len(gone), len(members), engine.ListNames(gone), allowed)
 		}
 	}
 	return nil
-}
-
-// listed joins names and shortens a long list.
-func listed(names []string) string {
-	if len(names) <= 5 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 // TestCleanups: what an action has opened is closed when its host leaves the
@@ -73,7 +74,7 @@ func TestCleanups(t *testing.T) {
 			s.opts = func(o *Options) {
 				o.Interrupt, o.CheckOnly = interrupt, c.check
 				o.Extra = map[string]any{"closes": c.closes}
-				o.Retry = Retry{Initial: time.Millisecond, Max: time.Millisecond, Attempts: 2, Reattempts: 2}
+				o.Retry = session.Retry{Initial: time.Millisecond, Max: time.Millisecond, Attempts: 2, Reattempts: 2}
 			}
 			report := s.run(t, t.Context(), play)
 			close(kept)

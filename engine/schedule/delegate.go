@@ -8,20 +8,17 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
-
-// maxDelegated is the maximum number of steps in flight on one host for other hosts: an
-// agent runs up to 32 segments, and needs some for its own host.
-const maxDelegated = 24
 
 // delegatedSession is a session for steps of another host. It adds that host's name to the
 // ids of steps, which differ then from those that the host runs for itself.
 type delegatedSession struct {
-	Host
+	session.Session
 	of string
 }
 
-// Run implements Host.
+// Run implements session.Session.
 func (g delegatedSession) Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error {
 	mark := "/" + g.of
 	steps := make([]engine.Step, len(seg.Steps))
@@ -30,14 +27,14 @@ func (g delegatedSession) Run(ctx context.Context, seg engine.Segment, on func(e
 		steps[i] = s
 	}
 	seg.Steps = steps
-	return g.Host.Run(ctx, seg, func(r engine.Result) {
+	return g.Session.Run(ctx, seg, func(r engine.Result) {
 		r.Step = strings.TrimSuffix(r.Step, mark)
 		on(r)
 	})
 }
 
 // delegateTo returns the connection to the machine that runs the task.
-func (h *host) delegateTo(t *program.Task) (*connection, error) {
+func (h *host) delegateTo(t *program.Task) (*session.Connection, error) {
 	name, err := t.Delegate.Value(h.vars)
 	if err != nil {
 		return nil, err
@@ -46,9 +43,9 @@ func (h *host) delegateTo(t *program.Task) (*connection, error) {
 		return nil, t.Delegate.Pos.Errorf("delegate_to gives no name of a host")
 	}
 	if name == program.Localhost && h.run.byName[name] == nil {
-		return h.run.connections.local(h.run), nil
+		return h.run.connections.Local(name), nil
 	}
-	return h.run.connections.host(h.run, name), nil
+	return h.run.connections.Host(name), nil
 }
 
 // runDelegated runs a step of this host on another machine. The result counts for this
@@ -57,12 +54,12 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.delegate.name}
+	e := &entry{op: c.op, task: c.task, at: at, step: b.step, on: b.delegate.Name()}
 	h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: b.step.ID, Name: b.title, Role: c.task.Role})
-	if err := b.delegate.delegated.acquire(h.stop()); err != nil {
+	if err := b.delegate.Delegated.Acquire(h.stop()); err != nil {
 		return err
 	}
-	defer b.delegate.delegated.release()
+	defer b.delegate.Delegated.Release()
 	started := time.Now()
 	res, err := h.sendDelegated(ctx, b.delegate, e)
 	switch {
@@ -73,7 +70,7 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 		return context.Cause(h.stop())
 	case err != nil:
 		failure := *asFailure(err)
-		failure.Message = fmt.Sprintf("delegated to %s: %s", b.delegate.name, failure.Message)
+		failure.Message = fmt.Sprintf("delegated to %s: %s", b.delegate.Name(), failure.Message)
 		res = engine.Result{Status: engine.StatusFailed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
 	case e.interrupted && res.Status == engine.StatusOK:
 		h.notify(e.task) // it had begun when the connection was lost
@@ -83,32 +80,32 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 
 // sendDelegated sends the step until it has a result. It returns an error for a machine
 // that cannot be reached, or not again.
-func (h *host) sendDelegated(ctx context.Context, l *connection, e *entry) (engine.Result, error) {
+func (h *host) sendDelegated(ctx context.Context, l *session.Connection, e *entry) (engine.Result, error) {
 	attempts := h.run.opts.Retry.Attempts
 	for losses := 0; ; losses++ {
-		there, err := l.get(ctx, h.stop(), attempts)
+		there, err := l.Get(ctx, h.stop(), attempts)
 		if err != nil {
-			return engine.Result{}, err
+			return engine.Result{}, asHostFailure(err)
 		}
 		res, err := h.runOnce(ctx, there, e)
-		if err == nil || ctx.Err() != nil || h.stop().Err() != nil || !retryable(err) || losses == maxIdleLosses {
+		if err == nil || ctx.Err() != nil || h.stop().Err() != nil || !session.Retryable(err) || losses == maxIdleLosses {
 			return res, err
 		}
 		e.interrupted = true
-		h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: l.name, Text: "connection lost (" + err.Error() + "); connecting again"})
-		l.drop(there)
+		h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: l.Name(), Text: "connection lost (" + err.Error() + "); connecting again"})
+		l.Drop(there)
 		attempts = h.run.opts.Retry.Reattempts
 	}
 }
 
 // runOnce sends the step and evaluates its result.
-func (h *host) runOnce(ctx context.Context, s *session, e *entry) (engine.Result, error) {
+func (h *host) runOnce(ctx context.Context, s session.Session, e *entry) (engine.Result, error) {
 	release, err := h.acquireForks(e.op)
 	if err != nil {
 		return engine.Result{}, err
 	}
 	defer release()
-	if stopper, ok := s.Host.(Stopper); ok {
+	if stopper, ok := s.(session.Stopper); ok {
 		defer context.AfterFunc(h.stop(), func() { stopper.Stop(context.Cause(h.stop()).Error()) })()
 	}
 	there := delegatedSession{s, h.name}

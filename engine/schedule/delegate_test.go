@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 func TestDelegate(t *testing.T) {
@@ -242,7 +243,7 @@ func TestDelegatedStepsAreBounded(t *testing.T) {
 		return ""
 	}
 	report := s.run(t, t.Context(), "- hosts: all\n  tasks: [{name: a, do: {}, delegate_to: lb}, {name: b, do: {}}]\n")
-	if most > maxDelegated || most < 2 || s.fleet.maxBusy > 40 || len(report.Broken()) > 0 {
+	if most > session.MaxDelegated || most < 2 || s.fleet.maxBusy > 40 || len(report.Broken()) > 0 {
 		t.Errorf("%d at once on lb, %d busy\n%s", most, s.fleet.maxBusy, summary(report))
 	}
 	if n := len(s.fleet.of("lb")); n != 60 {

@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 // dispatch is a segment in flight.
 type dispatch struct {
 	host    *host
 	entries []*entry
-	next    int      // the first entry that is not done
-	session *session // of the last attempt
+	next    int             // the first entry that is not done
+	session session.Session // of the last attempt
 }
 
 // run sends the steps, and again after a lost connection, until all have a result.
@@ -45,11 +46,11 @@ func (f *dispatch) run(ctx context.Context) error {
 		if idle++; f.next > before {
 			idle = 1
 		}
-		if !isConnection(err) {
+		if !session.IsConnectionError(err) {
 			return &hostFailure{failure: asFailure(err), step: f.stepName()}
 		}
-		if !retryable(err) || idle > maxIdleLosses {
-			return unreachable(fmt.Errorf("connection lost in step %q: %w", f.stepName(), err), 1)
+		if !session.Retryable(err) || idle > maxIdleLosses {
+			return unreachable(fmt.Errorf("connection lost in step %q: %w", f.stepName(), err))
 		}
 		if err := f.reconnect(ctx, err); err != nil {
 			return err

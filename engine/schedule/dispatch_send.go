@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 // truncatedError is the error of a session that ended a segment before its last step.
@@ -32,21 +33,21 @@ func (f *dispatch) send(ctx context.Context) (int, error) {
 	if len(steps) == 0 {
 		return 0, nil
 	}
-	session := h.live()
-	if session == nil {
+	live := h.live()
+	if live == nil {
 		return 0, errTruncated
 	}
 	in := &resultReader{dispatch: f, ending: h.stop()}
-	if s, ok := session.Host.(Stopper); ok {
+	if s, ok := live.(session.Stopper); ok {
 		in.stop = func() { s.Stop(context.Cause(h.stop()).Error()) }
 		defer context.AfterFunc(h.stop(), in.interrupt)()
 	}
 	seg := h.segment(steps...)
-	f.session = session
-	err = session.Run(ctx, seg, in.receive)
+	f.session = live
+	err = live.Run(ctx, seg, in.receive)
 	in.close()
 	if judged := f.awaitingEvaluation(); judged != nil {
-		f.recordResult(judged, h.evaluate(ctx, session, judged))
+		f.recordResult(judged, h.evaluate(ctx, live, judged))
 	}
 	return len(steps), err
 }
@@ -134,7 +135,7 @@ func (f *dispatch) awaitingEvaluation() *entry {
 // reconnect connects to a host again after a loss.
 func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 	h := f.host
-	h.connection.drop(f.session)
+	h.connection.Drop(f.session)
 	h.agentIncomplete = true // a new agent has not seen the steps before
 	h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
@@ -166,11 +167,11 @@ func (f *dispatch) resume(ctx context.Context) {
 // begunSteps returns the steps of this run that have begun on the host, from the host's
 // journal; false when the journal is not available.
 func (h *host) begunSteps(ctx context.Context) (map[string]bool, bool) {
-	session := h.live()
-	if session == nil {
+	live := h.live()
+	if live == nil {
 		return nil, false
 	}
-	j, ok := session.Host.(Journaler)
+	j, ok := live.(session.Journaler)
 	if !ok {
 		return nil, false
 	}

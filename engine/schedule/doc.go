@@ -13,7 +13,7 @@
 //
 // The files follow a host's way: run.go, host.go, operation.go, task.go, render.go,
 // segment.go, dispatch.go, result.go. Beside them stand the waits (coordinator.go,
-// sync_point.go, throttle.go, run_once.go, rollout.go), the connections (connection.go,
-// reconnect.go, run_lock.go, session_pool.go) and check mode (check_mode.go, preview.go).
-// They share the cursor and the coordinator's lock, so they are one package.
+// sync_point.go, throttle.go, run_once.go, rollout.go) and check mode (check_mode.go,
+// preview.go). They share the cursor and the coordinator's lock, which is why they are one
+// package of more than 35 files. Connections and the run lock are package session.
 package schedule

@@ -8,11 +8,12 @@ import (
 	"deployer/engine"
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
 
 // evaluate decides the status of a step whose task has changed_when, failed_when or until,
 // and runs the step again as until requires.
-func (h *host) evaluate(ctx context.Context, session Host, e *entry) engine.Result {
+func (h *host) evaluate(ctx context.Context, on session.Session, e *entry) engine.Result {
 	res := *e.result
 	for try := 1; ; try++ {
 		again := h.evaluateResult(e.task, e, &res)
@@ -27,7 +28,7 @@ func (h *host) evaluate(ctx context.Context, session Host, e *entry) engine.Resu
 		if err := h.sleep(ctx, e.task.Delay); err != nil {
 			return res
 		}
-		next, err := h.runStep(ctx, session, *e.step)
+		next, err := h.runStep(ctx, on, *e.step)
 		if err != nil {
 			return res // the connection is lost: the last result counts
 		}
@@ -36,11 +37,11 @@ func (h *host) evaluate(ctx context.Context, session Host, e *entry) engine.Resu
 }
 
 // runStep runs one step as a segment.
-func (h *host) runStep(ctx context.Context, session Host, step engine.Step) (engine.Result, error) {
+func (h *host) runStep(ctx context.Context, on session.Session, step engine.Step) (engine.Result, error) {
 	step.OnChange = nil
 	var res engine.Result
 	got := false
-	err := session.Run(ctx, h.segment(step), func(r engine.Result) { res, got = r, true })
+	err := on.Run(ctx, h.segment(step), func(r engine.Result) { res, got = r, true })
 	if err == nil && !got {
 		err = errTruncated
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 // failing makes the named steps fail.
@@ -297,12 +298,12 @@ type journaling struct {
 	entries []engine.JournalEntry
 }
 
-func (j journaling) Connect(ctx context.Context, host string) (Host, error) {
+func (j journaling) Connect(ctx context.Context, host string) (session.Session, error) {
 	h, err := j.fleet.Connect(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return journaled{h.(*fakeHost), j.entries}, nil
+	return &journaled{h.(*fakeHost), j.entries}, nil
 }
 
 func TestJournalOnTheHostDecides(t *testing.T) {

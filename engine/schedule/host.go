@@ -10,6 +10,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/lang"
 	"deployer/engine/program"
+	"deployer/engine/session"
 	"deployer/jsontypes"
 )
 
@@ -50,7 +51,7 @@ type host struct {
 	retained int
 	checkState
 
-	connection *connection
+	connection *session.Connection
 
 	mu sync.Mutex // guards registered and rep
 	// registered holds the host's registered results, for actions of other hosts.
@@ -78,7 +79,7 @@ func newHost(r *run, index int, name string, base map[string]any) *host {
 	fixed["run"] = map[string]any{"id": r.opts.RunID, "check": r.opts.CheckOnly}
 	vars := lang.NewVars(clean, fixed)
 	vars.Explain(r.prog.Definers)
-	return &host{run: r, index: index, name: name, connection: r.connections.host(r, name), plays: make([]bool, len(r.prog.Plays)),
+	return &host{run: r, index: index, name: name, plays: make([]bool, len(r.prog.Plays)),
 		batches: make([]*batch, len(r.prog.Plays)),
 		vars:    vars, notified: map[*program.Task]bool{},
 		flushes: map[*program.Play]int{}, pendingFailures: map[*program.Block]*hostFailure{},
@@ -194,7 +195,7 @@ func (h *host) park(ctx context.Context, err error) {
 	}
 	h.run.coordinator.leave(h, text, false)
 	if f != nil && f.unreachable {
-		h.connection.drop(h.live())
+		h.connection.Drop(h.live())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/lock"
+	"deployer/engine/session"
 )
 
 // A run that has lost the majority of its guards stops after the steps in flight,
@@ -45,7 +46,7 @@ func TestRealLockGuardsLost(t *testing.T) {
 				fmt.Fprintf(&site, "    - {name: t%d, put: {path: /f%d, text: slow}}\n", i, i)
 			}
 			report := f.run(t.Context(), tt.hosts, site.String(), func(o *Options) {
-				o.Lock = &LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
+				o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
 				o.Retry.Attempts, o.Retry.Reattempts = 2, 2
 			})
 			if aborted := strings.Contains(report.Aborted, "2 of 3 masters (g1, g2) can no longer be reached"); aborted != tt.aborts {

@@ -5,6 +5,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
 
 // handlerName returns the name of a handler on hosts: the same in the next run, also after
@@ -28,8 +29,8 @@ func (h *host) noteHandlers(s *engine.Step, t *program.Task, at *iteration) {
 }
 
 // loadPendingHandlers reads the pending handlers of earlier runs, on the first connection.
-func (h *host) loadPendingHandlers(s *session) {
-	d, ok := s.Host.(HandlerStore)
+func (h *host) loadPendingHandlers(s session.Session) {
+	d, ok := s.(session.HandlerStore)
 	if !ok || h.pendingHandlers != nil {
 		return
 	}

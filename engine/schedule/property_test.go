@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/session"
 	"deployer/limit"
 )
 
@@ -325,7 +326,7 @@ func (w *world) scenario(forks int) *scenario {
 	s.opts = func(o *Options) {
 		o.Forks = forks
 		o.ActionParallelism = 1 + int(w.seed%4)
-		o.Retry = Retry{Initial: 1, Max: 1000}
+		o.Retry = session.Retry{Initial: 1, Max: 1000}
 	}
 	return s
 }

@@ -26,6 +26,7 @@ import (
 	"deployer/engine/lang"
 	"deployer/engine/remote"
 	"deployer/engine/remote/fakehost"
+	"deployer/engine/session"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/transport/sshtest"
 )
@@ -148,7 +149,7 @@ func (f *realFleet) Emit(e engine.Event) {
 	}
 }
 
-func (f *realFleet) Connect(ctx context.Context, host string) (Host, error) {
+func (f *realFleet) Connect(ctx context.Context, host string) (session.Session, error) {
 	address, port, err := net.SplitHostPort(f.servers[host].Addr)
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func (f *realFleet) run(ctx context.Context, hosts []string, site string, change
 	}
 	opts := Options{RunID: fmt.Sprintf("r%d", time.Now().UnixNano()), Hosts: hosts, Match: inv.match, Registry: f.reg, Connector: f, Sink: f,
 		Vars:  func(h string) (map[string]any, error) { return map[string]any{"host": map[string]any{"name": h}}, nil },
-		Retry: Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
+		Retry: session.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
 	if change != nil {
 		change(&opts)
 	}

@@ -11,6 +11,7 @@ import (
 	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/protocol/codec"
+	"deployer/engine/session"
 )
 
 // rendered is a task rendered for one host and item.
@@ -18,7 +19,7 @@ type rendered struct {
 	step   *engine.Step
 	action engine.Action
 	// delegate is the machine that runs the task; nil for the host itself.
-	delegate *connection
+	delegate *session.Connection
 	title    string
 	// needsFlush is true when the task reads a result of the segment that is not sent yet.
 	needsFlush bool
@@ -124,7 +125,7 @@ type prepareContext struct {
 	host *host
 	ctx  context.Context
 	task *program.Task
-	on   *connection // the machine that runs the task
+	on   *session.Connection // the machine that runs the task
 	late bool
 	// personal is true when the task has read something that only this host has.
 	personal bool
@@ -228,9 +229,9 @@ func (p *prepareContext) Artifact(ctx context.Context, name, version string) (en
 		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
 	}
 	run := p.host.run
-	session, err := p.on.get(ctx, run.stop, run.opts.Retry.Attempts)
+	on, err := p.on.Get(ctx, run.stop, run.opts.Retry.Attempts)
 	if err != nil {
-		return engine.Blob{}, err
+		return engine.Blob{}, asHostFailure(err)
 	}
-	return run.opts.Artifacts.Artifact(ctx, name, version, session.Facts().Arch)
+	return run.opts.Artifacts.Artifact(ctx, name, version, on.Facts().Arch)
 }

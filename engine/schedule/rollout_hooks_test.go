@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/session"
 )
 
 const hookedPlaybook = `
@@ -181,7 +182,7 @@ func TestRolloutHooks(t *testing.T) {
 				tt.prepare(w)
 			}
 			w.s.opts = func(o *Options) {
-				o.Retry = Retry{Initial: time.Millisecond, Max: time.Millisecond, Attempts: 2, Reattempts: 2}
+				o.Retry = session.Retry{Initial: time.Millisecond, Max: time.Millisecond, Attempts: 2, Reattempts: 2}
 			}
 			r := w.run(t, "0")
 			for i, want := range tt.log {

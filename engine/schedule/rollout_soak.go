@@ -7,6 +7,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
 
 // soak waits after the change and the post_tasks of a canary, and then runs the gates of the
@@ -23,7 +24,7 @@ func (h *host) soak(ctx context.Context, b *program.Block) (back bool, err error
 	limit := v.soak
 	v.soak = 0
 	h.emitWait(fmt.Sprintf("the end of the soak time of %q, %s", b.Name, limit))
-	_ = sleep(ctx, h.run.stop, limit) // the gates run in any case
+	_ = session.Sleep(ctx, h.run.stop, limit) // the gates run in any case
 	h.emitWait("")
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
 
 // run is one run of a program.
@@ -17,15 +18,13 @@ type run struct {
 	opts           Options
 	prog           *program.Program
 	coordinator    *coordinator
-	forks          *boundedSemaphore
-	actions        *boundedSemaphore
+	forks          *session.Semaphore
+	actions        *session.Semaphore
 	hosts          []*host
-	guards         []*connection // only locked; see LockOptions
 	byName         map[string]*host
-	lock           *runLock
-	connections    connections
+	connections    *session.Connections
 	prompts        stepPrompts
-	playSemaphores []*boundedSemaphore // by index of the play; nil where it has no bound
+	playSemaphores []*session.Semaphore // by index of the play; nil where it has no bound
 	budget         *budget
 	started        time.Time
 	shared         normalizer
@@ -57,34 +56,29 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	r.emit(engine.Event{Type: engine.EventRunStart, Name: prog.Name, Text: opts.RunID})
 	over := make(chan struct{})
 	watched := r.watchInterrupt(over)
-	var all, guards sync.WaitGroup
-	for _, l := range r.guards {
-		guards.Go(func() { l.holdLock(ctx, over) })
-	}
+	r.connections.HoldGuards(ctx)
+	var all sync.WaitGroup
 	for _, h := range r.hosts {
 		all.Go(func() {
 			h.work(ctx)
-			if r.isGuard(h.connection) {
-				guards.Go(func() { h.connection.holdLock(ctx, over) })
-			}
+			r.connections.HoldIfGuard(ctx, h.connection)
 		})
 	}
 	all.Wait()
 	close(over)
 	<-watched
-	guards.Wait()
-	r.lock.close()
+	r.connections.EndLock()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.EventRunEnd, Name: prog.Name, Report: report})
 	if opts.Recorder != nil {
 		opts.Recorder.Close()
 	}
-	r.connections.close()
+	r.connections.Close()
 	return report, nil
 }
 
 func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, error) {
-	r := &run{opts: opts, prog: prog, forks: newSemaphore(opts.Forks), actions: newSemaphore(opts.ActionParallelism),
+	r := &run{opts: opts, prog: prog, forks: session.NewSemaphore(opts.Forks), actions: session.NewSemaphore(opts.ActionParallelism),
 		byName: map[string]*host{}, started: time.Now(), announced: make([]sync.Once, len(prog.Plays)), cleanups: &engine.Cleanups{}}
 	for i, name := range opts.Hosts {
 		base, err := opts.Vars(name)
@@ -111,12 +105,11 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	}
 	// Hosts that no play names are not connected to.
 	r.hosts = slices.DeleteFunc(r.hosts, func(h *host) bool { return !r.takesPart(h) })
-	r.connectGuards()
 	r.cutBatches()
-	r.playSemaphores = make([]*boundedSemaphore, len(prog.Plays))
+	r.playSemaphores = make([]*session.Semaphore, len(prog.Plays))
 	for _, p := range prog.Plays {
 		if p.Forks > 0 {
-			r.playSemaphores[p.Index] = newSemaphore(p.Forks)
+			r.playSemaphores[p.Index] = session.NewSemaphore(p.Forks)
 		}
 	}
 	var err error
@@ -128,10 +121,23 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 	}
 	r.ctx = ctx
 	r.stop, r.stopNow = context.WithCancelCause(ctx)
-	r.lock = newRunLock(r)
+	r.openConnections()
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
 	engine.Provide(opts.Services, r.cleanups)
 	return r, nil
+}
+
+// openConnections gives each host its connection.
+func (r *run) openConnections() {
+	names := make([]string, len(r.hosts))
+	for i, h := range r.hosts {
+		names[i] = h.name
+	}
+	r.connections = session.Open(session.Options{Connector: r.opts.Connector, Local: r.opts.Local, Retry: r.opts.Retry, Lock: r.opts.Lock,
+		Recorder: r.opts.Recorder, Semaphore: r.forks, Emit: r.emit, Stop: r.stop, Abort: r.abort}, names)
+	for _, h := range r.hosts {
+		h.connection = r.connections.Host(h.name)
+	}
 }
 
 // takesPart reports whether a play names the host.

@@ -10,13 +10,14 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/lock"
+	"deployer/engine/session"
 )
 
 // claiming makes a run of the scenario lock its hosts.
 func claiming(s *scenario, id string, patience time.Duration, guards ...string) {
 	s.opts = func(o *Options) {
 		o.RunID = id
-		o.Lock = &LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "ann@ci", Since: time.Now()}, MaxWait: patience, Guards: guards}
+		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "ann@ci", Since: time.Now()}, MaxWait: patience, Guards: guards}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"deployer/engine/lang"
 	"deployer/engine/lock"
 	"deployer/engine/program"
+	"deployer/engine/session"
 )
 
 // doArgs is the one host module of these tests. The fake agent reads what to
@@ -191,7 +192,7 @@ func (f *fleet) leave() {
 	f.busy--
 }
 
-func (f *fleet) Connect(ctx context.Context, host string) (Host, error) {
+func (f *fleet) Connect(ctx context.Context, host string) (session.Session, error) {
 	f.enter()
 	defer f.leave()
 	f.mu.Lock()
@@ -217,7 +218,7 @@ func (h *fakeHost) PendingHandlers() []string {
 	return h.fleet.pending(h.name)
 }
 
-// Lock implements Locker.
+// Lock implements session.Locker.
 func (h *fakeHost) Lock(_ context.Context, who lock.Holder) error {
 	t := h.fleet.locks
 	t.mu.Lock()
@@ -229,7 +230,7 @@ func (h *fakeHost) Lock(_ context.Context, who lock.Holder) error {
 	return nil
 }
 
-// Unlock implements Locker.
+// Unlock implements session.Locker.
 func (h *fakeHost) Unlock(context.Context) error {
 	t := h.fleet.locks
 	t.mu.Lock()
@@ -481,7 +482,7 @@ func (s *scenario) options() Options {
 		Vars: func(host string) (map[string]any, error) {
 			return map[string]any{"host": map[string]any{"name": host}, "hosts": map[string]any{}, "n": len(s.inv.hosts)}, nil
 		},
-		Retry:           Retry{Initial: time.Millisecond, Max: 4 * time.Millisecond},
+		Retry:           session.Retry{Initial: time.Millisecond, Max: 4 * time.Millisecond},
 		ProtectedGroups: []string{"master", "etcd"},
 	}
 }

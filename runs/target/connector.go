@@ -8,7 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/remote"
-	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/engine/transport"
 	localtransport "deployer/engine/transport/local"
 	"deployer/engine/transport/ssh"
@@ -67,17 +67,17 @@ func (c *Connector) Serve(s AgentServices) { c.services = s }
 func (c *Connector) Close() { _ = c.dialer.Close() }
 
 // Local returns a connector to this machine, as the user who runs deployer.
-func (c *Connector) Local() schedule.Connector { return local{c} }
+func (c *Connector) Local() session.Connector { return local{c} }
 
 type local struct{ *Connector }
 
-// Connect implements schedule.Connector.
-func (l local) Connect(ctx context.Context, host string) (schedule.Host, error) {
+// Connect implements session.Connector.
+func (l local) Connect(ctx context.Context, host string) (session.Session, error) {
 	return l.attach(ctx, localtransport.New(host), remote.Options{Host: host})
 }
 
-// Connect implements schedule.Connector.
-func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
+// Connect implements session.Connector.
+func (c *Connector) Connect(ctx context.Context, host string) (session.Session, error) {
 	h, ok := c.targets.inv.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("connecting to %s: the inventory has no such host", host)
@@ -95,17 +95,17 @@ func (c *Connector) Connect(ctx context.Context, host string) (schedule.Host, er
 	if become == remote.Su {
 		user = "root"
 	}
-	session, err := c.become(ctx, conn, user, remote.Options{Host: host, Become: become, Password: password})
+	opened, err := c.become(ctx, conn, user, remote.Options{Host: host, Become: become, Password: password})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	return session, nil
+	return opened, nil
 }
 
 // become starts the agent as root, with the password of user if there is one. It does
 // not send a password that another host has refused for the same user.
-func (c *Connector) become(ctx context.Context, conn transport.Conn, user string, o remote.Options) (schedule.Host, error) {
+func (c *Connector) become(ctx context.Context, conn transport.Conn, user string, o remote.Options) (session.Session, error) {
 	if o.Password == "" {
 		return c.attach(ctx, conn, o)
 	}
@@ -118,18 +118,18 @@ func (c *Connector) become(ctx context.Context, conn transport.Conn, user string
 	if err != nil {
 		return nil, err
 	}
-	session, err := c.attach(ctx, conn, o)
+	opened, err := c.attach(ctx, conn, o)
 	turn.End(o.Host, err)
-	return session, err
+	return opened, err
 }
 
 // attach starts the agent over a connection.
-func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (schedule.Host, error) {
+func (c *Connector) attach(ctx context.Context, conn transport.Conn, o remote.Options) (session.Session, error) {
 	o.Binaries, o.Blobs, o.Calls, o.Sink = c.binaries, c.services.Blobs, c.services.Calls, c.services.Sink
 	o.Heartbeat, o.IdleTimeout = c.keepalive.heartbeat, c.keepalive.idleTimeout
-	session, err := remote.Connect(ctx, conn, o)
+	opened, err := remote.Connect(ctx, conn, o)
 	if err != nil {
 		return nil, err
 	}
-	return session, nil
+	return opened, nil
 }

@@ -14,7 +14,7 @@ import (
 	"deployer/engine/agent"
 	"deployer/engine/facts"
 	"deployer/engine/remote/fakehost"
-	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/engine/transport/sshtest"
 	"deployer/inventory"
 	"deployer/tasks"
@@ -95,7 +95,7 @@ func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, er
 	blobs, err := fleet.NewBlobs()
 	return fleet.Controller{
 		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, LockTimeout: 20 * time.Second,
-		Retry: schedule.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
+		Retry: session.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
 	}, err
 }
 

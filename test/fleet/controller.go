@@ -16,6 +16,7 @@ import (
 	"deployer/engine/lock"
 	"deployer/engine/remote"
 	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/engine/transport/ssh"
 	"deployer/engine/view"
 	"deployer/inventory"
@@ -36,7 +37,7 @@ type Controller struct {
 	// JournalDir is the directory of the run's journal; empty for none.
 	JournalDir string
 	Check      bool
-	Retry      schedule.Retry
+	Retry      session.Retry
 	// LockTimeout is the time to wait for the locks of other runs.
 	LockTimeout time.Duration
 	// IdleTimeout overrides, by host, the time without a byte after which a connection
@@ -58,9 +59,9 @@ func (c Controller) Run(ctx context.Context, id string) (*engine.Report, error) 
 	sink, redactor := view.Tee(sinks...), schedule.NewRedactor(c.Inventory.Secrets())
 	conn := newConnector(c, redactor.Wrap(sink))
 	defer conn.dialer.Close()
-	var claim *schedule.LockOptions
+	var claim *session.LockOptions
 	if !c.Check {
-		claim = &schedule.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, MaxWait: c.LockTimeout}
+		claim = &session.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "fleet", Since: time.Now()}, MaxWait: c.LockTimeout}
 	}
 	report, err := schedule.Run(ctx, prog, schedule.Options{
 		RunID: id, CheckOnly: c.Check, Hosts: c.Inventory.Names(), Match: c.Inventory.Match, Vars: c.vars(),
@@ -137,8 +138,8 @@ func Target(h inventory.Host) ssh.Target {
 	}
 }
 
-// Connect implements schedule.Connector.
-func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, error) {
+// Connect implements session.Connector.
+func (c *connector) Connect(ctx context.Context, host string) (session.Session, error) {
 	h, ok := c.controller.Inventory.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the inventory", host)
@@ -148,13 +149,13 @@ func (c *connector) Connect(ctx context.Context, host string) (schedule.Host, er
 		return nil, err
 	}
 	silence := c.controller.IdleTimeout[host]
-	session, err := remote.Connect(ctx, conn, remote.Options{
+	opened, err := remote.Connect(ctx, conn, remote.Options{
 		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, IdleTimeout: silence, Heartbeat: silence / 5,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return session, nil
+	return opened, nil
 }
 
 // agentProgram stands for the agent, which the hosts have already.

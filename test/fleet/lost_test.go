@@ -13,7 +13,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
-	"deployer/engine/schedule"
+	"deployer/engine/session"
 	"deployer/engine/view"
 )
 
@@ -59,7 +59,7 @@ func TestLostHosts(t *testing.T) {
 	// Only the host that hangs is given up soon: others may be slow.
 	tr.site.ConnectTimeout = map[string]string{"n040": "1s"}
 	tr.c.IdleTimeout = map[string]time.Duration{"n040": 2 * time.Second}
-	tr.c.Retry = schedule.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond, Attempts: 3, Reattempts: 2}
+	tr.c.Retry = session.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond, Attempts: 3, Reattempts: 2}
 	for _, name := range dead {
 		tr.fleet.Host(name).Stop()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/engine/schedule"
+	"deployer/engine/session"
 )
 
 const fleetSize = 60
@@ -60,7 +60,7 @@ func newSiteRuns(t *testing.T, n int, o Options) *siteRuns {
 	}
 	tr := &siteRuns{t: t, fleet: f, site: newSite(f), c: Controller{
 		Playbook: os.DirFS("testdata/site"), Main: "site.yaml", Blobs: blobs,
-		Retry: schedule.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond},
+		Retry: session.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond},
 	}}
 	for _, h := range f.Hosts {
 		writeFile(t, h, "var/lib/fleet/stale", "left behind\n")

@@ -1,4 +1,4 @@
-package schedule
+package session
 
 import (
 	"context"
@@ -11,24 +11,24 @@ import (
 // expected to come back.
 const maxReopenInterval = 5 * time.Second
 
-// reopen waits until the session is lost, because of a step, and opens a new one. It
+// Reopen waits until the session is lost, because of a step, and opens a new one. It
 // retries every error until ctx ends, because errors are expected meanwhile. Other users of
 // the host wait for it.
-func (l *connection) reopen(ctx context.Context) error {
-	gone := l.live()
+func (l *Connection) Reopen(ctx context.Context) error {
+	gone := l.Live()
 	if gone != nil {
 		if err := awaitLoss(ctx, gone); err != nil {
 			return err
 		}
-		l.drop(gone)
+		l.Drop(gone)
 	}
 	if connected, err := l.takeOver(ctx); connected || err != nil {
 		return err
 	}
-	opened, err := l.dialUntilDone(ctx)
+	s, err := l.dialUntilDone(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session = opened
+	l.session = s
 	close(l.dialing)
 	l.dialing = nil
 	return err
@@ -36,13 +36,13 @@ func (l *connection) reopen(ctx context.Context) error {
 
 // awaitLoss waits until a session has ended. A session that cannot report its end counts as
 // lost.
-func awaitLoss(ctx context.Context, s *session) error {
-	connection, ok := s.Host.(interface{ Lost() <-chan struct{} })
+func awaitLoss(ctx context.Context, s Session) error {
+	n, ok := s.(LossNotifier)
 	if !ok {
 		return nil
 	}
 	select {
-	case <-connection.Lost():
+	case <-n.Lost():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%w: it has not gone down, its agent still answers", context.Cause(ctx))
@@ -51,7 +51,7 @@ func awaitLoss(ctx context.Context, s *session) error {
 
 // takeOver makes the caller the one that connects, after the current attempt of others. The
 // failure of that attempt does not matter: it did not expect the loss.
-func (l *connection) takeOver(ctx context.Context) (connected bool, err error) {
+func (l *Connection) takeOver(ctx context.Context) (connected bool, err error) {
 	for {
 		l.mu.Lock()
 		others := l.dialing
@@ -74,18 +74,18 @@ func (l *connection) takeOver(ctx context.Context) (connected bool, err error) {
 }
 
 // dialUntilDone connects and locks the host; it retries until ctx ends.
-func (l *connection) dialUntilDone(ctx context.Context) (*session, error) {
+func (l *Connection) dialUntilDone(ctx context.Context) (*opened, error) {
 	wait := min(l.run.opts.Retry.Initial, maxReopenInterval)
 	why := errors.New("it was not tried to connect")
 	for {
-		opened, err := l.attempt(ctx, ctx)
+		s, err := l.attempt(ctx, ctx)
 		if err == nil {
-			if err = l.run.lock.relock(ctx, l, opened); err == nil {
-				l.record(ctx, opened)
-				return opened, nil
+			if err = l.run.lock.relock(ctx, l, s); err == nil {
+				l.record(ctx, s)
+				return s, nil
 			}
-			_ = opened.Close()
-			if l.run.stop.Err() != nil {
+			_ = s.Close()
+			if l.run.opts.Stop.Err() != nil {
 				return nil, err // another run holds it: this one has been aborted
 			}
 		}
@@ -93,7 +93,7 @@ func (l *connection) dialUntilDone(ctx context.Context) (*session, error) {
 			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), why)
 		}
 		why = err
-		_ = sleep(ctx, ctx, jittered(wait)) // its end is seen above
+		_ = Sleep(ctx, ctx, jittered(wait)) // its end is seen above
 		wait = min(2*wait, maxReopenInterval)
 	}
 }

@@ -1,4 +1,4 @@
-package schedule
+package session
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"deployer/engine"
 	"deployer/engine/lock"
 	"deployer/shellquote"
 )
@@ -22,11 +23,11 @@ func (c *runLock) acquire(ctx context.Context) {
 	defer close(c.decided)
 	var waits lockWait
 	defer waits.done()
-	for began := time.Now(); c.run.stop.Err() == nil; {
+	for began := time.Now(); c.opts.Stop.Err() == nil; {
 		held := c.lockAll(ctx)
 		if len(held) == 0 {
 			if len(c.connected) > 0 && !c.majority(func(a connectedHost) bool { return a.session.locked.Load() }) {
-				c.run.abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", listed(c.Guards)))
+				c.opts.Abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", engine.ListNames(c.Guards)))
 				return
 			}
 			c.mu.Lock()
@@ -37,14 +38,14 @@ func (c *runLock) acquire(ctx context.Context) {
 		verdict, worst := c.decide(held, time.Since(began))
 		switch verdict {
 		case lock.Refuse:
-			c.run.abort(refusedError(worst, len(held)-1))
+			c.opts.Abort(refusedError(worst, len(held)-1))
 			return
 		case lock.Release:
 			c.unlockAll(ctx)
 		}
 		at := slices.IndexFunc(c.connected, func(a connectedHost) bool { return a.link.name == worst.Host })
 		waits.report(c.connected[at].link, worst)
-		_ = sleep(ctx, c.run.stop, lockPollInterval+rand.N(lockPollInterval)) // its end is seen above
+		_ = Sleep(ctx, c.opts.Stop, lockPollInterval+rand.N(lockPollInterval)) // its end is seen above
 	}
 }
 
@@ -86,7 +87,7 @@ func (c *runLock) lockAll(ctx context.Context) []*lock.Held {
 func (c *runLock) unlockAll(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, a := range c.connected {
-		if l, ok := a.session.Host.(Locker); ok && a.session.locked.Swap(false) {
+		if l, ok := a.session.Session.(Locker); ok && a.session.locked.Swap(false) {
 			all.Go(func() { _ = l.Unlock(ctx) }) // a broken connection unlocks too
 		}
 	}
@@ -98,7 +99,7 @@ func (c *runLock) lock(ctx context.Context, a connectedHost) error {
 	if a.session.locked.Load() {
 		return nil
 	}
-	l, ok := a.session.Host.(Locker)
+	l, ok := a.session.Session.(Locker)
 	if !ok {
 		return fmt.Errorf("%s cannot be locked", a.link.name)
 	}
@@ -121,11 +122,11 @@ func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 			return err
 		}
 		if lock.Decide(c.Holder, held.By, time.Since(began), c.MaxWait) == lock.Refuse {
-			c.run.abort(refusedError(held, 0))
-			return context.Cause(c.run.stop)
+			c.opts.Abort(refusedError(held, 0))
+			return context.Cause(c.opts.Stop)
 		}
 		waits.report(a.link, held)
-		if err := sleep(ctx, c.run.stop, lockPollInterval); err != nil {
+		if err := Sleep(ctx, c.opts.Stop, lockPollInterval); err != nil {
 			return err
 		}
 	}
@@ -133,11 +134,11 @@ func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 
 // lockWait emits once for which lock the run waits.
 type lockWait struct {
-	link *connection
+	link *Connection
 	text string
 }
 
-func (w *lockWait) report(l *connection, held *lock.Held) {
+func (w *lockWait) report(l *Connection, held *lock.Held) {
 	if text := "for the lock: " + held.Error(); w.link != l || w.text != text {
 		w.done()
 		w.link, w.text = l, text

@@ -1,4 +1,4 @@
-package schedule
+package session
 
 import (
 	"context"
@@ -7,22 +7,22 @@ import (
 	"deployer/engine/remote"
 )
 
-// SessionPool is a Connector whose sessions outlive a run. The next run of the same program
+// Pool is a Connector whose sessions outlive a run. The next run of the same program
 // finds the hosts connected and locked.
-type SessionPool struct {
+type Pool struct {
 	next   Connector
 	mu     sync.Mutex
 	idle   map[string]*remote.Session
 	closed bool
 }
 
-// NewSessionPool wraps a Connector. Close closes the sessions.
-func NewSessionPool(next Connector) *SessionPool {
-	return &SessionPool{next: next, idle: map[string]*remote.Session{}}
+// NewPool wraps a Connector. Close closes the sessions.
+func NewPool(next Connector) *Pool {
+	return &Pool{next: next, idle: map[string]*remote.Session{}}
 }
 
 // Connect implements Connector.
-func (k *SessionPool) Connect(ctx context.Context, host string) (Host, error) {
+func (k *Pool) Connect(ctx context.Context, host string) (Session, error) {
 	if s := k.take(host); s != nil {
 		return &pooledSession{s, k, host}, nil
 	}
@@ -36,24 +36,22 @@ func (k *SessionPool) Connect(ctx context.Context, host string) (Host, error) {
 	return opened, nil
 }
 
-func (k *SessionPool) take(host string) *remote.Session {
+func (k *Pool) take(host string) *remote.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.idle[host]
 	delete(k.idle, host)
-	if s == nil || isLost(s) {
+	if s == nil || s.Err() != nil {
 		return nil
 	}
 	return s
 }
 
-func isLost(s *remote.Session) bool { return s.Err() != nil }
-
 // put takes a session back, unless it is lost or the pool is closed.
-func (k *SessionPool) put(host string, s *remote.Session) bool {
+func (k *Pool) put(host string, s *remote.Session) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || isLost(s) || k.idle[host] != nil {
+	if k.closed || s.Err() != nil || k.idle[host] != nil {
 		return false
 	}
 	k.idle[host] = s
@@ -61,7 +59,7 @@ func (k *SessionPool) put(host string, s *remote.Session) bool {
 }
 
 // Close closes all idle sessions, and those in use when they are returned.
-func (k *SessionPool) Close() {
+func (k *Pool) Close() {
 	k.mu.Lock()
 	k.closed = true
 	idle := k.idle
@@ -77,11 +75,11 @@ func (k *SessionPool) Close() {
 // pooledSession returns to the pool on Close.
 type pooledSession struct {
 	*remote.Session
-	pool *SessionPool
+	pool *Pool
 	host string
 }
 
-// Close implements Host.
+// Close implements Session.
 func (s *pooledSession) Close() error {
 	if s.pool.put(s.host, s.Session) {
 		return nil

@@ -1,4 +1,4 @@
-package schedule
+package session
 
 import (
 	"context"
@@ -23,13 +23,6 @@ type LockOptions struct {
 	Guards []string
 }
 
-// Locker is implemented by Hosts that can be locked for a run. The error of Lock is a
-// *lock.Held when another run holds the lock.
-type Locker interface {
-	Lock(ctx context.Context, who lock.Holder) error
-	Unlock(ctx context.Context) error
-}
-
 // lockIdleTimeout is the time without a new connection after which the run no longer waits
 // for the other hosts. Otherwise a host that hangs would hold up all others. Such a host is
 // locked when it connects.
@@ -37,46 +30,36 @@ const lockIdleTimeout = 3 * time.Second
 
 // connectedHost is a host that is connected and not locked yet.
 type connectedHost struct {
-	link    *connection
-	session *session
+	link    *Connection
+	session *opened
 }
 
 // runLock makes hosts wait until the run has its locks. A nil runLock locks nothing.
 type runLock struct {
 	LockOptions
-	run     *run
+	opts    Options
 	decided chan struct{} // closed when the locks are there, or the run is aborted
 	// hosts are the hosts of the run and the guards. Machines of delegate_to are not
 	// locked: several runs may use them at the same time.
-	hosts map[*connection]bool
+	hosts map[*Connection]bool
 
 	mu          sync.Mutex
 	hasMajority bool                 // the majority of the guards was locked
 	lostGuards  map[string]bool      // guards that were given up
-	expected    map[*connection]bool // may still connect
+	expected    map[*Connection]bool // may still connect
 	connected   []connectedHost
 	started     bool
 	timer       *time.Timer
 }
 
-func newRunLock(r *run) *runLock {
-	if r.opts.Lock == nil {
-		return nil
-	}
-	c := &runLock{LockOptions: *r.opts.Lock, run: r, decided: make(chan struct{}), expected: map[*connection]bool{}}
-	for _, h := range r.hosts {
-		c.expected[h.connection] = true
-	}
-	for _, l := range r.guards {
-		c.expected[l] = true
-	}
-	c.hosts = maps.Clone(c.expected)
-	return c
+// newRunLock returns the run lock for these machines.
+func newRunLock(opts Options, hosts map[*Connection]bool) *runLock {
+	return &runLock{LockOptions: *opts.Lock, opts: opts, hosts: hosts, decided: make(chan struct{}), expected: maps.Clone(hosts)}
 }
 
 // join waits until the host of a new session is locked. Each new session with a host of the
 // run calls it before use.
-func (c *runLock) join(ctx context.Context, l *connection, s *session) error {
+func (c *runLock) join(ctx context.Context, l *Connection, s *opened) error {
 	if c == nil || !c.hosts[l] {
 		return nil
 	}
@@ -91,17 +74,17 @@ func (c *runLock) join(ctx context.Context, l *connection, s *session) error {
 	case <-c.decided:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.run.stop.Done():
+	case <-c.opts.Stop.Done():
 	}
-	if c.run.stop.Err() != nil {
-		return context.Cause(c.run.stop)
+	if c.opts.Stop.Err() != nil {
+		return context.Cause(c.opts.Stop)
 	}
 	return c.lockSingle(ctx, connectedHost{l, s})
 }
 
 // relock locks a host again after an expected loss. Unlike join, it does so even if the run
 // is to be stopped, because the step in flight must end.
-func (c *runLock) relock(ctx context.Context, l *connection, s *session) error {
+func (c *runLock) relock(ctx context.Context, l *Connection, s *opened) error {
 	if c == nil || !c.hosts[l] {
 		return nil
 	}
@@ -110,7 +93,7 @@ func (c *runLock) relock(ctx context.Context, l *connection, s *session) error {
 
 // connectFailed records a failed attempt to connect. Only guards are expected until their
 // last attempt.
-func (c *runLock) connectFailed(l *connection, last bool) {
+func (c *runLock) connectFailed(l *Connection, last bool) {
 	if c == nil || !last && slices.Contains(c.Guards, l.name) {
 		return
 	}
@@ -146,7 +129,7 @@ func (c *runLock) startWithoutOthers() {
 
 func (c *runLock) start() {
 	c.started = true
-	go c.acquire(c.run.stop)
+	go c.acquire(c.opts.Stop)
 }
 
 // close waits for the locking, at the end of the run.
