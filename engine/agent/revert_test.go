@@ -158,7 +158,7 @@ func (h *history) reconnect() {
 // in carries out one step in a run.
 func (h *history) in(run string, s engine.Step, check bool) engine.Result {
 	h.t.Helper()
-	r, err := h.RunOne(h.t.Context(), run, s, check)
+	r, err := agenttest.RunOne(h.t.Context(), h.Session, run, s, check)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (h *testHost) connect(t testing.TB, change func(*Options)) (*Session, error
 func works(t testing.TB, s *Session) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f")
-	result, err := s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "write", agenttest.Write{Path: file, Content: "hello"}), false)
+	result, err := agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "a", "write", agenttest.Write{Path: file, Content: "hello"}), false)
 	if err != nil || result.Status != engine.StatusChanged {
 		t.Fatalf("got %+v, %v", result, err)
 	}
@@ -371,17 +371,17 @@ func TestFramesOverATerminalAreSafe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "run", Text: "echo hijacked >/dev/tty"}), false)
+	r, err := agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "run", Text: "echo hijacked >/dev/tty"}), false)
 	if err != nil || r.Output["exit"] == 0.0 || strings.Contains(fmt.Sprint(r.Output), "right") {
 		t.Fatalf("got %+v, %v", r, err)
 	}
 	long := strings.Repeat("\x00\x03\x04\x11\x13\r\n\xff", 100_000)
 	digest := h.blobs.Add(t, []byte(long))
-	if r, err = s.RunOne(t.Context(), "r1", agenttest.Step(t, "b", "fetch", agenttest.Fetch{Digest: digest}), false); err != nil || r.Output["read"] != float64(len(long)) {
+	if r, err = agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "b", "fetch", agenttest.Fetch{Digest: digest}), false); err != nil || r.Output["read"] != float64(len(long)) {
 		t.Fatalf("got %+v, %v", r, err)
 	}
 	h.server.Cut()
-	if _, err = s.RunOne(t.Context(), "r1", agenttest.Step(t, "c", "odd", agenttest.Odd{Do: "nothing"}), false); transport.KindOf(err) != transport.Lost {
+	if _, err = agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "c", "odd", agenttest.Odd{Do: "nothing"}), false); transport.KindOf(err) != transport.Lost {
 		t.Fatalf("got %v", err)
 	}
 	ends(t, s)
@@ -468,13 +468,13 @@ func TestHungNetworkEndsBothEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "f")
-	result, err := s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: 2 * time.Second, Text: file}), false)
+	result, err := agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "wait", For: 2 * time.Second, Text: file}), false)
 	if err != nil || result.Status != engine.StatusChanged {
 		t.Fatalf("a long step: %+v, %v", result, err)
 	}
 	h.server.Freeze(true)
 	defer h.server.Freeze(false)
-	_, err = s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"}), false)
+	_, err = agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"}), false)
 	if transport.KindOf(err) != transport.Lost || !strings.Contains(err.Error(), "nothing was received") {
 		t.Fatalf("got %v", err)
 	}

@@ -77,7 +77,7 @@ func useHost(t *testing.T, d *ssh.Dialer, target ssh.Target, binaries *Binaries)
 	if s.Facts().Hostname != target.Host {
 		return fmt.Errorf("facts of %q", s.Facts().Hostname)
 	}
-	_, err = s.RunOne(t.Context(), "r1", agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: target.Host}), false)
+	_, err = agenttest.RunOne(t.Context(), s, "r1", agenttest.Step(t, "a", "write", agenttest.Write{Path: "/f", Content: target.Host}), false)
 	return err
 }
 

@@ -154,11 +154,3 @@ func (s *Session) Stop(reason string) {
 		go s.cancel(id, false, reason)
 	}
 }
-
-// RunOne runs one step in a segment of its own, beside segments in flight, and
-// returns its result.
-func (s *Session) RunOne(ctx context.Context, run string, step engine.Step, check bool) (engine.Result, error) {
-	var result engine.Result
-	err := s.Run(ctx, engine.Segment{Run: run, Steps: []engine.Step{step}, CheckOnly: check}, func(r engine.Result) { result = r })
-	return result, err
-}

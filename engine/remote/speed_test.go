@@ -47,7 +47,7 @@ func BenchmarkBlob(b *testing.B) {
 func fetchLoop(b *testing.B, s *Session, digest string, size int64) {
 	b.SetBytes(size)
 	for b.Loop() {
-		r, err := s.RunOne(b.Context(), "r1", agenttest.Step(b, "a", "fetch", agenttest.Fetch{Digest: digest}), false)
+		r, err := agenttest.RunOne(b.Context(), s, "r1", agenttest.Step(b, "a", "fetch", agenttest.Fetch{Digest: digest}), false)
 		if err != nil || r.Status != engine.StatusChanged {
 			b.Fatalf("%+v, %v", r, err)
 		}

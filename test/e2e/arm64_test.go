@@ -16,6 +16,7 @@ import (
 	"deployer/cmd/deployer/agents"
 	"deployer/cmd/deployer/agents/packing"
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/remote"
 	"deployer/engine/transport/local"
 )
@@ -78,7 +79,7 @@ func runStep(t *testing.T, s *remote.Session, i int, module string, args map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := s.RunOne(t.Context(), "e2e", engine.Step{ID: fmt.Sprint(i), Name: module, Module: module, Args: raw}, false)
+	result, err := agenttest.RunOne(t.Context(), s, "e2e", engine.Step{ID: fmt.Sprint(i), Name: module, Module: module, Args: raw}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

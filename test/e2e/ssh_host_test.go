@@ -14,6 +14,7 @@ import (
 
 	"deployer/cmd/deployer/agents"
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/remote"
 	"deployer/engine/transport"
 	"deployer/engine/transport/ssh"
@@ -167,7 +168,7 @@ func shell(t *testing.T, s *remote.Session, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := s.RunOne(t.Context(), "e2e", engine.Step{ID: "1", Name: "a command", Module: "shell", Args: args}, false)
+	result, err := agenttest.RunOne(t.Context(), s, "e2e", engine.Step{ID: "1", Name: "a command", Module: "shell", Args: args}, false)
 	if err != nil || result.Failure != nil {
 		t.Fatalf("%s: %v, %+v", line, err, result.Failure)
 	}
