@@ -8,8 +8,8 @@ import (
 // Action is a task that runs on the controller on behalf of a host. Like a Module, the
 // implementing struct holds the task's arguments, and Check changes nothing.
 type Action interface {
-	Check(ctx context.Context, site ActionContext) (Change, error)
-	Apply(ctx context.Context, site ActionContext, change Change) (Output, error)
+	Check(ctx context.Context, actx ActionContext) (Change, error)
+	Apply(ctx context.Context, actx ActionContext, change Change) (Output, error)
 }
 
 // ActionContext is the interface of an action to its run. It has no terminal and no

@@ -10,8 +10,8 @@ import (
 	"deployer/engine"
 	"deployer/jsontypes"
 	"deployer/project"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/routes"
-	"deployer/tasks/control/sitetest"
 )
 
 // changeSessions has the run change the sessions of the nodes to others than those of the
@@ -42,13 +42,13 @@ func TestBGPSessionsAreReadBack(t *testing.T) {
 	for _, sample := range []string{"nginx", "haproxy"} {
 		s := newSite(t, sample)
 		transition := func() engine.Output {
-			site := &sitetest.Site{Hosts: s.cluster.NodeNames, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
-			engine.Provide(site.Provided, s.cluster)
+			actx := &actiontest.Context{Hosts: s.cluster.NodeNames, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+			engine.Provide(actx.Provided, s.cluster)
 			for _, name := range s.cluster.NodeNames {
 				const file = "/etc/deployer/bird.conf"
-				site.Results[name] = map[string]engine.Output{"network_found": {"files": map[string]any{file: s.files(t, name)[file]}}}
+				actx.Results[name] = map[string]engine.Output{"network_found": {"files": map[string]any{file: s.files(t, name)[file]}}}
 			}
-			change, err := (&routes.Transition{Found: "network_found"}).Check(t.Context(), site)
+			change, err := (&routes.Transition{Found: "network_found"}).Check(t.Context(), actx)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func state(host string, leader, learner bool) string {
 // of them saves, and the oldest snapshots go.
 func TestEtcdBackupScript(t *testing.T) {
 	t.Parallel()
-	site := newSite(t, "nginx")
+	actx := newSite(t, "nginx")
 	for name, tt := range map[string]struct {
 		states string
 		broken bool
@@ -93,7 +93,7 @@ func TestEtcdBackupScript(t *testing.T) {
 				limit = "max_kib=5"
 			}
 			script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", keys, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit).
-				Replace(site.files(t, host)["/etc/deployer/etcd-backup.sh"])
+				Replace(actx.files(t, host)["/etc/deployer/etcd-backup.sh"])
 			run := exec.Command("/bin/sh", "-c", script)
 			run.Env = append(os.Environ(), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
 			out, err := run.CombinedOutput()

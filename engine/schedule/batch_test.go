@@ -77,9 +77,9 @@ func TestSerialPerBatch(t *testing.T) {
 	var runs atomic.Int32
 	s.inv.groups = map[string][]string{"m": {"h1", "h2", "h3"}, "w": {"h4"}}
 	s.fleet.delay = time.Millisecond
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		runs.Add(1)
-		return engine.Output{"targets": strings.Join(site.Targets(), " ")}, nil
+		return engine.Output{"targets": strings.Join(actx.Targets(), " ")}, nil
 	}
 	s.run(t, t.Context(), `
 - hosts: m

@@ -53,19 +53,19 @@ func TestCleanups(t *testing.T) {
 				}
 				return c.fate
 			}
-			s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
-				pledges, _ := engine.Service[*engine.Cleanups](site.Services())
+			s.fleet.action = func(_ context.Context, name string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
+				pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
 				if name == "close" {
-					pledges.Cancel(site.Host())
+					pledges.Cancel(actx.Host())
 					return nil, nil
 				}
-				pledges.Register(site.Host(), engine.Cleanup{Name: site.Host(), Run: func(ctx context.Context) (string, string) {
+				pledges.Register(actx.Host(), engine.Cleanup{Name: actx.Host(), Run: func(ctx context.Context) (string, string) {
 					if ctx.Err() != nil {
 						t.Error("there is no time to keep the pledge")
 					}
-					kept <- site.Host()
+					kept <- actx.Host()
 					if c.stays {
-						return "", "node " + site.Host() + " is left cordoned"
+						return "", "node " + actx.Host() + " is left cordoned"
 					}
 					return "closed", ""
 				}})
@@ -123,13 +123,13 @@ func TestCancellableAction(t *testing.T) {
 func TestActionsDialHostsOutsideThePlays(t *testing.T) {
 	t.Parallel()
 	s := of(2)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		for range 2 {
-			if _, err := site.RunOn(ctx, "h2", "do", &doArgs{Do: "ok"}); err != nil {
+			if _, err := actx.RunOn(ctx, "h2", "do", &doArgs{Do: "ok"}); err != nil {
 				return nil, err
 			}
 		}
-		_, err := site.RunOn(ctx, "nobody", "do", &doArgs{Do: "ok"})
+		_, err := actx.RunOn(ctx, "nobody", "do", &doArgs{Do: "ok"})
 		if err == nil {
 			t.Error("a host that is not there answers")
 		}

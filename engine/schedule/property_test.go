@@ -306,8 +306,8 @@ func (w *world) scenario(forks int) *scenario {
 		}
 		return outcome
 	}
-	s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
-		outcome, end := w.begin(site.Host(), name, anAction)
+	s.fleet.action = func(_ context.Context, name string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		outcome, end := w.begin(actx.Host(), name, anAction)
 		defer end()
 		if outcome == "fail" {
 			return nil, errors.New("action failed")

@@ -16,17 +16,17 @@ import (
 // rebooting has an action that loses the connection, and comes back.
 func rebooting(hosts int, within time.Duration) *scenario {
 	s := of(hosts)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
-		_, err := site.RunOn(ctx, site.Host(), "do", &doArgs{Do: "lose"})
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		_, err := actx.RunOn(ctx, actx.Host(), "do", &doArgs{Do: "lose"})
 		if err == nil {
 			return nil, errors.New("the connection was not lost")
 		}
 		s.fleet.mu.Lock()
-		s.fleet.tries[site.Host()] = 0
+		s.fleet.tries[actx.Host()] = 0
 		s.fleet.mu.Unlock()
 		late, cancel := context.WithTimeoutCause(ctx, within, errors.New("not back in time"))
 		defer cancel()
-		return engine.Output{"step": site.Step()}, site.Reconnect(late)
+		return engine.Output{"step": actx.Step()}, actx.Reconnect(late)
 	}
 	return s
 }
@@ -117,10 +117,10 @@ func TestReconnectToOthersHost(t *testing.T) {
 func TestReconnectToHostThatStays(t *testing.T) {
 	t.Parallel()
 	s := of(1)
-	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		late, cancel := context.WithTimeoutCause(ctx, 20*time.Millisecond, errors.New("not back in time"))
 		defer cancel()
-		return nil, site.Reconnect(late)
+		return nil, actx.Reconnect(late)
 	}
 	report := s.run(t, t.Context(), rebootThenGoOn)
 	if f := report.Hosts[0].Failure; f == nil || f.Message != "not back in time: it has not gone down, its agent still answers" {

@@ -71,10 +71,10 @@ func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendere
 			b.action = action
 			return b, nil
 		}
-		site := &prepareContext{host: h, ctx: ctx, task: t, on: cmp.Or(b.delegate, h.connection)}
+		prep := &prepareContext{host: h, ctx: ctx, task: t, on: cmp.Or(b.delegate, h.connection)}
 		if p, ok := args.(engine.Preparer); ok {
-			module, args, err = prepare(ctx, p, site)
-			if site.late {
+			module, args, err = prepare(ctx, p, prep)
+			if prep.late {
 				b.needsFlush = true
 				return b, nil
 			}
@@ -89,7 +89,7 @@ func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendere
 		if raw, err = codec.Args(args, h.run.opts.Registry[module].New()); err != nil {
 			return nil, fmt.Errorf("arguments of %s: %w", module, err)
 		}
-		if !site.personal && !t.Args.Templated() {
+		if !prep.personal && !t.Args.Templated() {
 			h.run.args.keep(t, preparedArgs{module, raw})
 		}
 	}
@@ -109,13 +109,13 @@ func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendere
 	return b, err
 }
 
-func prepare(ctx context.Context, p engine.Preparer, site *prepareContext) (string, any, error) {
-	name, module, err := p.Prepare(ctx, site)
+func prepare(ctx context.Context, p engine.Preparer, prep *prepareContext) (string, any, error) {
+	name, module, err := p.Prepare(ctx, prep)
 	if err != nil {
 		return "", nil, err
 	}
-	if _, known := site.host.run.opts.Registry[name]; !known {
-		return "", nil, fmt.Errorf("%s is made into the module %q, which does not exist", site.task.Kind.Name, name)
+	if _, known := prep.host.run.opts.Registry[name]; !known {
+		return "", nil, fmt.Errorf("%s is made into the module %q, which does not exist", prep.task.Kind.Name, name)
 	}
 	return name, module, nil
 }

@@ -54,11 +54,11 @@ func newHookedHosts(hosts int) *hookedHosts {
 		}
 		return nil
 	}
-	w.s.fleet.action = func(_ context.Context, name string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	w.s.fleet.action = func(_ context.Context, name string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.log = append(w.log, site.Host()+" "+name)
-		if w.fail[site.Host()+" "+name] {
+		w.log = append(w.log, actx.Host()+" "+name)
+		if w.fail[actx.Host()+" "+name] {
 			return nil, fmt.Errorf("told to fail")
 		}
 		return nil, nil
@@ -268,9 +268,9 @@ func TestRolloutHooksInterrupted(t *testing.T) {
 				return w.step(host, check, step)
 			}
 			action := w.s.fleet.action
-			w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
+			w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
 				stop(name)
-				return action(ctx, name, with, site)
+				return action(ctx, name, with, actx)
 			}
 			r := w.run(t, "0")
 			if r.Outcome() != engine.OutcomeInterrupted || len(r.Broken()) != 0 {
@@ -331,14 +331,14 @@ func TestRolloutHooksRunCleanups(t *testing.T) {
 	w := newHookedHosts(1)
 	w.fail["h1 uncordon"] = true
 	action, ended := w.s.fleet.action, false
-	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
-		if pledges, _ := engine.Service[*engine.Cleanups](site.Services()); name == "drain" {
-			pledges.Register(site.Host(), engine.Cleanup{Name: "cordon", Run: func(context.Context) (string, string) {
+	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		if pledges, _ := engine.Service[*engine.Cleanups](actx.Services()); name == "drain" {
+			pledges.Register(actx.Host(), engine.Cleanup{Name: "cordon", Run: func(context.Context) (string, string) {
 				ended = true
 				return "uncordoned", ""
 			}})
 		}
-		return action(ctx, name, with, site)
+		return action(ctx, name, with, actx)
 	}
 	w.run(t, "0")
 	if !ended || !slices.Contains(w.log, "h1 uncordon") {

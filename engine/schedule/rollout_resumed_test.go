@@ -26,16 +26,16 @@ func TestRolloutAfterInterruptedRun(t *testing.T) {
 	arrived.Add(3)
 	go func() { arrived.Wait(); close(together) }()
 	action := w.s.fleet.action
-	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
-		if name == "uncordon" && slices.Contains(names[1:4], site.Host()) {
+	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		if name == "uncordon" && slices.Contains(names[1:4], actx.Host()) {
 			arrived.Done()
 			select {
 			case <-together:
 			case <-time.After(5 * time.Second):
-				t.Errorf("%s runs its post_tasks without the others", site.Host())
+				t.Errorf("%s runs its post_tasks without the others", actx.Host())
 			}
 		}
-		return action(ctx, name, with, site)
+		return action(ctx, name, with, actx)
 	}
 	w.s.opts = func(o *Options) { o.FailedBefore = names[:1] }
 	if r := w.run(t, "0"); len(r.Broken()) > 0 {

@@ -68,8 +68,8 @@ func TestRolloutSoak(t *testing.T) {
 				w.task = ".1"
 			}
 			action, calls := w.s.fleet.action, map[string]int{}
-			w.s.fleet.action = func(ctx context.Context, call string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
-				if site.Host() == "h1" {
+			w.s.fleet.action = func(ctx context.Context, call string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
+				if actx.Host() == "h1" {
 					calls[call]++
 					if w.mu.Lock(); fmt.Sprintf("%s %d", call, calls[call]) == tt.fail {
 						w.fail["h1 "+call] = true
@@ -78,7 +78,7 @@ func TestRolloutSoak(t *testing.T) {
 					}
 					w.mu.Unlock()
 				}
-				return action(ctx, call, with, site)
+				return action(ctx, call, with, actx)
 			}
 			r := w.s.run(t, t.Context(), tt.playbook)
 			if w.of("h1") != tt.log || w.of("h2") != tt.other {

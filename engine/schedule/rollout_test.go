@@ -382,10 +382,10 @@ func TestRolloutOfAPlan(t *testing.T) {
 func TestRolloutPreviewRunsNoGates(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 1, 3)
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.log = append(w.log, fmt.Sprintf("%s asked, changed: %t", site.Host(), w.new[site.Host()]))
+		w.log = append(w.log, fmt.Sprintf("%s asked, changed: %t", actx.Host(), w.new[actx.Host()]))
 		return nil, nil
 	}
 	r := s.run(t, t.Context(), `

@@ -101,9 +101,9 @@ func TestTemplateFileReadsPendingResult(t *testing.T) {
 
 func TestActions(t *testing.T) {
 	s := of(2)
-	s.fleet.action = func(_ context.Context, name string, with map[string]any, site engine.ActionContext) (engine.Output, error) {
-		got := site.Registered(site.Host(), "probe")
-		return engine.Output{"sum": fmt.Sprintf("%s:%v:%v:%v:%v", name, with["port"], got["v"], site.Vars()["answer"], site.Targets())}, nil
+	s.fleet.action = func(_ context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		got := actx.Registered(actx.Host(), "probe")
+		return engine.Output{"sum": fmt.Sprintf("%s:%v:%v:%v:%v", name, with["port"], got["v"], actx.Vars()["answer"], actx.Targets())}, nil
 	}
 	s.run(t, t.Context(), `
 - hosts: all

@@ -272,10 +272,10 @@ func TestNeedsThatCannotBeMetNamesTheRootCause(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	s := of(8)
 	var runs atomic.Int32
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
 		runs.Add(1)
 		time.Sleep(5 * time.Millisecond)
-		return engine.Output{"n": len(site.Targets())}, nil
+		return engine.Output{"n": len(actx.Targets())}, nil
 	}
 	s.run(t, t.Context(), `
 - hosts: all
@@ -490,8 +490,8 @@ func TestBudgetOfTheNextPlay(t *testing.T) {
 		return nil
 	}
 	var seen []engine.HostReport
-	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, site engine.ActionContext) (engine.Output, error) {
-		parked, ok := engine.Service[func() []engine.HostReport](site.Services())
+	s.fleet.action = func(_ context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		parked, ok := engine.Service[func() []engine.HostReport](actx.Services())
 		if !ok {
 			return nil, errors.New("no service")
 		}

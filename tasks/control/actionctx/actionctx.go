@@ -11,8 +11,8 @@ import (
 
 // Cluster returns the resolved cluster, a service of the program that started the
 // run.
-func Cluster(site engine.ActionContext) (*cluster.Cluster, error) {
-	c, ok := engine.Service[*cluster.Cluster](site.Services())
+func Cluster(actx engine.ActionContext) (*cluster.Cluster, error) {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok || c == nil {
 		return nil, errors.New("this action needs a cluster, and the program that started the run provides none")
 	}

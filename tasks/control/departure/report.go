@@ -36,8 +36,8 @@ type Report struct {
 func (*Report) ReadOnly() bool { return true }
 
 // Check collects the rows, and fails when one is a problem. The output has all rows.
-func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	rows := r.rows(ctx, site)
+func (r *Report) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	rows := r.rows(ctx, actx)
 	report.Sort(rows)
 	change := engine.NoChange(report.Output(rows))
 	problems := report.Problems(rows)
@@ -62,14 +62,14 @@ func reasons(n int) string {
 	return fmt.Sprintf("%d reasons", n)
 }
 
-func (r *Report) rows(ctx context.Context, site engine.ActionContext) []report.Row {
-	rows := r.connections(site.Targets())
-	live, err := etcd.Observe(ctx, site)
+func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.Row {
+	rows := r.connections(actx.Targets())
+	live, err := etcd.Observe(ctx, actx)
 	if err != nil {
 		rows = append(rows, report.Bad("etcd", "", "%v", err))
 	}
 	rows = append(rows, r.members(live)...)
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return append(rows, report.Bad("api", "", "%v", err))
 	}

@@ -33,20 +33,20 @@ func (*Action) Cancellable() bool { return true }
 
 // Check reads the node and its pods. Nothing is needed when the node is cordoned and has
 // no pods to evict.
-func (a *Action) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	client, err := kube.Open(ctx, site)
+func (a *Action) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	s, err := ReadNode(ctx, client, nodeOf(a.Node, site), a.options(site))
+	s, err := ReadNode(ctx, client, nodeOf(a.Node, actx), a.options(actx))
 	if a.MissingOK && apierrors.IsNotFound(err) {
-		return engine.NoChange(engine.Output{"node": nodeOf(a.Node, site), "evicted": 0, "was_cordoned": false}), nil
+		return engine.NoChange(engine.Output{"node": nodeOf(a.Node, actx), "evicted": 0, "was_cordoned": false}), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if s.Cordon == Ours || site.CheckOnly() && s.Cordon == Open {
-		pledge(site, client, s.Node)
+	if s.Cordon == Ours || actx.CheckOnly() && s.Cordon == Open {
+		pledge(actx, client, s.Node)
 	}
 	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}
 	if s.Drained() {
@@ -75,35 +75,35 @@ func (a *Action) effect(s *NodeState) engine.Effect {
 
 // Apply drains. The output has node, evicted (how many pods) and was_cordoned
 // (by somebody else, before).
-func (a *Action) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	client, err := kube.Open(ctx, site)
+func (a *Action) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	name := nodeOf(a.Node, site)
+	name := nodeOf(a.Node, actx)
 	if a.DisableEviction {
-		site.Progress("pods of node " + name + " are deleted, whatever their PodDisruptionBudgets say: disable_eviction is set")
+		actx.Progress("pods of node " + name + " are deleted, whatever their PodDisruptionBudgets say: disable_eviction is set")
 	}
-	pledge(site, client, name)
-	done, err := Drain(ctx, client, name, a.options(site), site.Progress)
+	pledge(actx, client, name)
+	done, err := Drain(ctx, client, name, a.options(actx), actx.Progress)
 	if err != nil {
 		return nil, err
 	}
 	return engine.Output{"node": name, "evicted": done.Evicted, "was_cordoned": done.Was == Foreign}, nil
 }
 
-func (a *Action) options(site engine.ActionContext) Options {
+func (a *Action) options(actx engine.ActionContext) Options {
 	return Options{
-		Run: site.RunID(), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
+		Run: actx.RunID(), Timeout: a.Timeout, GracePeriod: a.GracePeriod, DeleteEmptyDirData: a.DeleteEmptyDirData, Force: a.Force,
 		DisableEviction: a.DisableEviction, PodSelector: a.PodSelector, SkipWaitForDelete: a.SkipWaitForDelete,
 	}
 }
 
-func nodeOf(name string, site engine.ActionContext) string {
+func nodeOf(name string, actx engine.ActionContext) string {
 	if name != "" {
 		return name
 	}
-	return site.Host()
+	return actx.Host()
 }
 
 // targetOf returns the same text for all hosts that drain their own node, so that plans

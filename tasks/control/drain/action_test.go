@@ -20,16 +20,16 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 )
 
 // testCluster is a cluster with two masters, the first one dead, without loaded keys, as
 // for actions of users' playbooks.
 type testCluster struct {
-	*sitetest.Site
+	*actiontest.Context
 	api      *kubetest.API
 	cleanups *engine.Cleanups
 	read     []string // masters whose keys were asked for
@@ -53,7 +53,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 	engine.Provide(services, kube.NewAccess(ring))
 	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}})
 	engine.Provide(services, y.cleanups)
-	y.Site = &sitetest.Site{Name: "n1", Provided: services, Run: "r1", Check: check,
+	y.Context = &actiontest.Context{Name: "n1", Provided: services, Run: "r1", Check: check,
 		DialFunc: func(ctx context.Context, host, network, _ string) (net.Conn, error) {
 			if host == "m1" {
 				return nil, errors.New("no route to m1")

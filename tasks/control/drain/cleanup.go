@@ -14,9 +14,9 @@ import (
 // pledge registers a cleanup that uncordons a node when its host leaves the run before
 // its end. A dry run executes no cleanup; kube_uncordon reads there which one a run
 // would have.
-func pledge(site engine.ActionContext, c *kube.Client, node string) {
-	pledges, _ := engine.Service[*engine.Cleanups](site.Services())
-	pledges.Register(site.Host(), engine.Cleanup{Name: pledgeOf(node), Run: func(ctx context.Context) (string, string) {
+func pledge(actx engine.ActionContext, c *kube.Client, node string) {
+	pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
+	pledges.Register(actx.Host(), engine.Cleanup{Name: pledgeOf(node), Run: func(ctx context.Context) (string, string) {
 		return release(ctx, c, node)
 	}})
 }
@@ -24,8 +24,8 @@ func pledge(site engine.ActionContext, c *kube.Client, node string) {
 func pledgeOf(node string) string { return "cordon of node " + node }
 
 // settled drops the pending cleanup of a node, and reports whether there was one.
-func settled(site engine.ActionContext, node string) bool {
-	pledges, _ := engine.Service[*engine.Cleanups](site.Services())
+func settled(actx engine.ActionContext, node string) bool {
+	pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
 	return pledges.Cancel(pledgeOf(node))
 }
 

@@ -26,12 +26,12 @@ type CordonAction struct {
 }
 
 // Check reports a node that accepts pods.
-func (a *CordonAction) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	client, err := kube.Open(ctx, site)
+func (a *CordonAction) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	name := nodeOf(a.Node, site)
+	name := nodeOf(a.Node, actx)
 	node, err := kube.GetNode(ctx, client, name)
 	switch {
 	case a.Create && apierrors.IsNotFound(err):
@@ -43,8 +43,8 @@ func (a *CordonAction) Check(ctx context.Context, site engine.ActionContext) (en
 		return engine.Change{}, err
 	}
 	is := CordonOf(node)
-	if is == Ours || site.CheckOnly() && is == Open {
-		pledge(site, client, name)
+	if is == Ours || actx.CheckOnly() && is == Open {
+		pledge(actx, client, name)
 	}
 	if is != Open {
 		return engine.NoChange(engine.Output{"node": name}), nil
@@ -56,17 +56,17 @@ func (a *CordonAction) Check(ctx context.Context, site engine.ActionContext) (en
 
 // Apply cordons the node. The engine uncordons it when its host leaves the run before the
 // end, as after kube_drain.
-func (a *CordonAction) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	client, err := kube.Open(ctx, site)
+func (a *CordonAction) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	name := nodeOf(a.Node, site)
+	name := nodeOf(a.Node, actx)
 	if a.Create {
-		return engine.Output{"node": name}, createCordoned(ctx, client, name, site.RunID(), a.resources())
+		return engine.Output{"node": name}, createCordoned(ctx, client, name, actx.RunID(), a.resources())
 	}
-	pledge(site, client, name)
-	if _, err := cordon(ctx, client, name, site.RunID()); err != nil {
+	pledge(actx, client, name)
+	if _, err := cordon(ctx, client, name, actx.RunID()); err != nil {
 		return nil, fmt.Errorf("cordoning node %s: %w", name, err)
 	}
 	return engine.Output{"node": name}, nil

@@ -24,18 +24,18 @@ func NewUncordonAction() *UncordonAction {
 
 // Check reports a node that deployer has cordoned or, in a dry run, would have. It waits
 // for a node that somebody else has cordoned, and leaves it so.
-func (u *UncordonAction) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	client, err := u.client(ctx, site)
+func (u *UncordonAction) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	client, err := u.client(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	name := nodeOf(u.Node, site)
+	name := nodeOf(u.Node, actx)
 	node, err := kube.GetNode(ctx, client, name)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	is, dry := CordonOf(node), site.CheckOnly()
-	foreseen := dry && settled(site, name)
+	is, dry := CordonOf(node), actx.CheckOnly()
+	foreseen := dry && settled(actx, name)
 	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
 	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {
 		change := engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: targetOf(u.Node), Action: "make schedulable again"})
@@ -49,35 +49,35 @@ func (u *UncordonAction) Check(ctx context.Context, site engine.ActionContext) (
 	change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: targetOf(u.Node), Diff: fmt.Sprintf(
 		"node %s stays cordoned: somebody else did that, not deployer; to uncordon it: force: true, or kubectl uncordon %s", name, name)}}
 	if u.Ready && !dry {
-		err = kube.WaitReady(ctx, client, []string{name}, 1, u.Timeout, site.Progress)
+		err = kube.WaitReady(ctx, client, []string{name}, 1, u.Timeout, actx.Progress)
 	}
 	return change, err
 }
 
 // Apply waits for the node and uncordons it.
-func (u *UncordonAction) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	client, err := u.client(ctx, site)
+func (u *UncordonAction) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	client, err := u.client(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	name := nodeOf(u.Node, site)
+	name := nodeOf(u.Node, actx)
 	if u.Ready {
-		if err := WaitAlive(ctx, client, name, u.Timeout, site.Progress); err != nil {
+		if err := WaitAlive(ctx, client, name, u.Timeout, actx.Progress); err != nil {
 			return nil, fmt.Errorf("%w; it stays cordoned; when it is healthy, run kubectl uncordon %s", err, name)
 		}
 	}
 	if _, err := Uncordon(ctx, client, name, u.Force); err != nil {
 		return nil, err
 	}
-	settled(site, name)
+	settled(actx, name)
 	return nil, nil
 }
 
 // client returns a client that retries as long as the task may wait: after the reboot of
 // a single master the API is unavailable for a while.
-func (u *UncordonAction) client(ctx context.Context, site engine.ActionContext) (*kube.Client, error) {
-	client, err := kube.Open(ctx, site)
-	if err != nil || site.CheckOnly() {
+func (u *UncordonAction) client(ctx context.Context, actx engine.ActionContext) (*kube.Client, error) {
+	client, err := kube.Open(ctx, actx)
+	if err != nil || actx.CheckOnly() {
 		return client, err
 	}
 	return client.WithRetryTimeout(u.Timeout), nil

@@ -28,12 +28,12 @@ func NewAddMember() *AddMember { return &AddMember{Timeout: 2 * time.Minute} }
 type step struct{ action, reason, removeID string }
 
 // Check describes the change of the membership.
-func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(site)
+func (a *AddMember) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	self, hosts, err := place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	s, err := a.step(site)
+	s, err := a.step(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -44,7 +44,7 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 	default:
 		return engine.NoChange(nil), nil
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -68,12 +68,12 @@ func (a *AddMember) Check(ctx context.Context, site engine.ActionContext) (engin
 
 // Apply waits until the change is safe, makes it, and returns the flags for the start of
 // the new member.
-func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	self, hosts, err := place(site)
+func (a *AddMember) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	self, hosts, err := place(actx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.step(site)
+	s, err := a.step(actx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +81,14 @@ func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engi
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.Plan, err)
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
 	if s.action == cluster.EtcdReaddress {
-		return nil, Readdress(ctx, open, hosts, self, a.Timeout, site.Progress)
+		return nil, Readdress(ctx, open, hosts, self, a.Timeout, actx.Progress)
 	}
-	live, err := Add(ctx, open, hosts, self, removeID, a.Timeout, site.Progress)
+	live, err := Add(ctx, open, hosts, self, removeID, a.Timeout, actx.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +96,15 @@ func (a *AddMember) Apply(ctx context.Context, site engine.ActionContext, _ engi
 	return engine.Output{"initial_cluster": live.InitialCluster(probe), "initial_state": "existing"}, nil
 }
 
-func (a *AddMember) step(site engine.ActionContext) (step, error) {
-	plan := map[string]any(site.Registered(site.Host(), a.Plan))
+func (a *AddMember) step(actx engine.ActionContext) (step, error) {
+	plan := map[string]any(actx.Registered(actx.Host(), a.Plan))
 	if plan == nil {
-		plan, _ = site.Vars()[a.Plan].(map[string]any)
+		plan, _ = actx.Vars()[a.Plan].(map[string]any)
 	}
 	hosts, _ := plan["hosts"].(map[string]any)
-	mine, ok := hosts[site.Host()].(map[string]any)
+	mine, ok := hosts[actx.Host()].(map[string]any)
 	if !ok {
-		return step{}, fmt.Errorf("%q holds no decision for host %s; etcd_plan must be registered under that name", a.Plan, site.Host())
+		return step{}, fmt.Errorf("%q holds no decision for host %s; etcd_plan must be registered under that name", a.Plan, actx.Host())
 	}
 	text := func(key string) string { s, _ := mine[key].(string); return s }
 	return step{text("action"), text("reason"), text("remove_id")}, nil

@@ -27,12 +27,12 @@ type Addresses struct {
 func (*Addresses) ReadOnly() bool { return true }
 
 // Check decides.
-func (a *Addresses) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (a *Addresses) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -40,8 +40,8 @@ func (a *Addresses) Check(ctx context.Context, site engine.ActionContext) (engin
 	if Take(ctx, open, hosts).Live() != nil {
 		return engine.Change{}, errors.New("a majority of the members of etcd serves: deployer install changes the addresses of members, one after the other")
 	}
-	probes := (&Plan{Found: a.Found}).probes(site, hosts)
-	setListed(probes, ListedPeerURLs(ctx, site, hosts))
+	probes := (&Plan{Found: a.Found}).probes(actx, hosts)
+	setListed(probes, ListedPeerURLs(ctx, actx, hosts))
 	reason := cluster.EtcdAddressesLost(probes)
 	if reason == "" {
 		return engine.Change{}, errors.New("the members of etcd know each other under the addresses of the inventory: deployer apply starts them")
@@ -69,7 +69,7 @@ var advertised = regexp.MustCompile(`--initial-advertise-peer-urls=([^\s"]+)`)
 // ListedPeerURLs returns for etcd hosts the peer URL under which the others know their
 // members, as far as the units on the hosts show it. Hosts that cannot be read are left
 // out. It is for a cluster of which no member answers.
-func ListedPeerURLs(ctx context.Context, site engine.ActionContext, hosts []Host) map[string]string {
+func ListedPeerURLs(ctx context.Context, actx engine.ActionContext, hosts []Host) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	out := map[string]string{}
@@ -77,7 +77,7 @@ func ListedPeerURLs(ctx context.Context, site engine.ActionContext, hosts []Host
 	var wg sync.WaitGroup
 	for _, h := range hosts {
 		wg.Go(func() {
-			result, err := site.RunOn(ctx, h.Name, "read", &stat.Read{Paths: []string{etcdUnit}, MissingOK: true})
+			result, err := actx.RunOn(ctx, h.Name, "read", &stat.Read{Paths: []string{etcdUnit}, MissingOK: true})
 			if err != nil {
 				return
 			}

@@ -20,8 +20,8 @@ type Backups struct {
 }
 
 // Check returns the rows.
-func (b *Backups) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (b *Backups) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -30,7 +30,7 @@ func (b *Backups) Check(_ context.Context, site engine.ActionContext) (engine.Ch
 	}
 	var members []memberBackups
 	for _, h := range Hosts(c) {
-		out := actionctx.Registered(site, h.Name, b.Found)
+		out := actionctx.Registered(actx, h.Name, b.Found)
 		text, ok := out["stdout"].(string)
 		if !ok {
 			continue // the report of the host says why

@@ -34,8 +34,8 @@ func NewDefragment() *Defragment {
 }
 
 // Check returns the members that would be defragmented.
-func (d *Defragment) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, site)
+func (d *Defragment) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -64,8 +64,8 @@ func (d *Defragment) Check(ctx context.Context, site engine.ActionContext) (engi
 }
 
 // Apply defragments. The output has the freed bytes.
-func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(ctx, site)
+func (d *Defragment) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 	full := noSpace(ctx, open, survey, hosts)
 	if full {
 		pause = 0 // nobody can write, so each second counts
-		if err := d.compact(ctx, open, survey, hosts, site.Progress); err != nil {
+		if err := d.compact(ctx, open, survey, hosts, actx.Progress); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +91,7 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 			break
 		}
 		if len(done) > 0 && pause > 0 {
-			site.Progress(fmt.Sprintf("%s before member %s", pause, order[0]))
+			actx.Progress(fmt.Sprintf("%s before member %s", pause, order[0]))
 			if err := poll.Sleep(ctx, pause); err != nil {
 				return nil, err
 			}
@@ -99,13 +99,13 @@ func (d *Defragment) Apply(ctx context.Context, site engine.ActionContext, _ eng
 		// The order is computed anew for each member, because the leader may have changed.
 		i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == order[0] })
 		before := survey.Hosts[order[0]].Status.DBSize
-		site.Progress("defragmenting member " + order[0])
+		actx.Progress("defragmenting member " + order[0])
 		if err := d.one(ctx, open, hosts, hosts[i]); err != nil {
 			return nil, err
 		}
 		done[order[0]] = true
 		after, _ := look(ctx, open, hosts[i].Name, hosts[i].Address)
-		site.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], mebibytes(before), mebibytes(after.Status.DBSize)))
+		actx.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], mebibytes(before), mebibytes(after.Status.DBSize)))
 		freed += max(0, before-after.Status.DBSize)
 	}
 	return engine.Output{"members": len(done), "freed_bytes": freed}, d.disarm(ctx, open, hosts)

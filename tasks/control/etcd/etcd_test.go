@@ -10,8 +10,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/report"
-	"deployer/tasks/control/sitetest"
 )
 
 func silent(string) {}
@@ -143,7 +143,7 @@ func TestTimeoutErrorContainsTheLastState(t *testing.T) {
 
 // run returns the context of an action on host, in a cluster of three masters with the
 // given etcd.
-func run(t *testing.T, f *fake, host string, data map[string]bool) *sitetest.Site {
+func run(t *testing.T, f *fake, host string, data map[string]bool) *actiontest.Context {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{Name: "test"}, []cluster.Host{
 		{Name: "m1", Address: "10.0.0.1", Roles: []string{cluster.RoleMaster}},
@@ -153,7 +153,7 @@ func run(t *testing.T, f *fake, host string, data map[string]bool) *sitetest.Sit
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sitetest.Site{Name: host, Hosts: []string{"m1", "m2", "m3"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+	s := &actiontest.Context{Name: host, Hosts: []string{"m1", "m2", "m3"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
 	engine.Provide(s.Provided, c)
 	engine.Provide(s.Provided, Opener(f.open))
 	for name, has := range data {

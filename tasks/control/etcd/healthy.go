@@ -28,20 +28,20 @@ func (h *Healthy) Gate() any { return h }
 
 // Check waits, and reports whether a promotion or another peer URL is needed. In a dry run it surveys the
 // cluster once and never fails.
-func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(site)
+func (h *Healthy) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	self, hosts, err := place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if site.CheckOnly() {
+	if actx.CheckOnly() {
 		state := Judge(Take(ctx, open, hosts), self)
 		return engine.NoChange(engine.Output{"healthy": state.OK, "detail": state.Text}), nil
 	}
-	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, site.Progress)
+	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, actx.Progress)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -63,22 +63,22 @@ func (h *Healthy) Check(ctx context.Context, site engine.ActionContext) (engine.
 
 // Apply promotes the learner, changes the peer URL, and waits until the member is healthy as
 // a voter.
-func (h *Healthy) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	self, hosts, err := place(site)
+func (h *Healthy) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	self, hosts, err := place(actx)
 	if err != nil {
 		return nil, err
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	if err := Promote(ctx, open, hosts, self, h.Timeout, site.Progress); err != nil {
+	if err := Promote(ctx, open, hosts, self, h.Timeout, actx.Progress); err != nil {
 		return nil, err
 	}
-	if err := Readdress(ctx, open, hosts, self, h.Timeout, site.Progress); err != nil {
+	if err := Readdress(ctx, open, hosts, self, h.Timeout, actx.Progress); err != nil {
 		return nil, err
 	}
-	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, site.Progress)
+	state, err := WaitHealthy(ctx, open, hosts, self, h.Timeout, actx.Progress)
 	return engine.Output{"detail": state.Text}, err
 }
 

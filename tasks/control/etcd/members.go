@@ -20,8 +20,8 @@ type Members struct{}
 func (*Members) ReadOnly() bool { return true }
 
 // Check reads the states.
-func (*Members) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, site)
+func (*Members) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -22,14 +22,14 @@ type NewestSnapshot struct {
 func (*NewestSnapshot) ReadOnly() bool { return true }
 
 // Check compares.
-func (n *NewestSnapshot) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (n *NewestSnapshot) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	out, saved, highest := engine.Output{}, 0, int64(-1)
 	for _, h := range Hosts(c) {
-		snapshot := actionctx.Registered(site, h.Name, n.Saved)
+		snapshot := actionctx.Registered(actx, h.Name, n.Saved)
 		path, _ := snapshot["path"].(string)
 		if path == "" {
 			continue

@@ -9,8 +9,8 @@ import (
 
 // Observe returns the running cluster as the etcd hosts of the resolved cluster report
 // it. It fails when no member serves.
-func Observe(ctx context.Context, site engine.ActionContext) (*cluster.EtcdLive, error) {
-	open, hosts, err := remaining(ctx, site)
+func Observe(ctx context.Context, actx engine.ActionContext) (*cluster.EtcdLive, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

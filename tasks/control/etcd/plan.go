@@ -32,12 +32,12 @@ func (*Plan) ReadOnly() bool { return true }
 
 // Check decides. It fails when a host must stay untouched for a reason that starting the
 // other members cannot remove.
-func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -46,14 +46,14 @@ func (p *Plan) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	for i, h := range hosts {
 		names[i] = h.Name
 	}
-	if silent := actionctx.Missing(site, names, p.Found); len(silent) > 0 {
+	if silent := actionctx.Missing(actx, names, p.Found); len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("deciding about etcd: %s did not report whether etcd has data (%q)", strings.Join(silent, ", "), p.Found)
 	}
 	live := Take(ctx, open, hosts).Live()
-	probes := p.probes(site, hosts)
+	probes := p.probes(actx, hosts)
 	if live == nil {
-		establish(ctx, site, c, probes)
-		setListed(probes, ListedPeerURLs(ctx, site, hosts))
+		establish(ctx, actx, c, probes)
+		setListed(probes, ListedPeerURLs(ctx, actx, hosts))
 	}
 	plan := cluster.PlanEtcd(probes, live)
 	if err := refusal(probes, plan); err != nil {
@@ -67,11 +67,11 @@ func (p *Plan) Apply(context.Context, engine.ActionContext, engine.Change) (engi
 	return nil, nil
 }
 
-func (p *Plan) probes(site engine.ActionContext, hosts []Host) []cluster.EtcdProbe {
+func (p *Plan) probes(actx engine.ActionContext, hosts []Host) []cluster.EtcdProbe {
 	var probes []cluster.EtcdProbe
-	targets := site.Targets()
+	targets := actx.Targets()
 	for _, h := range hosts {
-		out := actionctx.Registered(site, h.Name, p.Found)
+		out := actionctx.Registered(actx, h.Name, p.Found)
 		exists, _ := out["exists"].(bool)
 		probes = append(probes, cluster.EtcdProbe{
 			Name: h.Name, PeerURL: h.PeerURL,
@@ -85,14 +85,14 @@ func (p *Plan) probes(site engine.ActionContext, hosts []Host) []cluster.EtcdPro
 // establish looks on the masters for a proof that the cluster has worked before. It
 // matters only when no etcd answers. A proof on a master without etcd is assigned to the
 // first etcd host, because the rule only needs its existence.
-func establish(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
+func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, master := range c.Masters {
 		wg.Go(func() {
-			result, err := site.RunOn(ctx, master, "stat", &stat.Stat{Path: apiServerManifest})
+			result, err := actx.RunOn(ctx, master, "stat", &stat.Stat{Path: apiServerManifest})
 			if exists, _ := result.Output["exists"].(bool); err != nil || !exists || len(probes) == 0 {
 				return
 			}

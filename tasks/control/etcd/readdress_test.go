@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/sitetest"
+	"deployer/tasks/control/actiontest"
 )
 
 // moveAway makes the member of a host one that is listed under another address and is down.
@@ -101,7 +101,7 @@ func TestAddressOfAnotherMember(t *testing.T) {
 
 // downAt is a cluster of three masters of which no member answers; the units of hosts have
 // other addresses.
-func downAt(t *testing.T, moved ...string) *sitetest.Site {
+func downAt(t *testing.T, moved ...string) *actiontest.Context {
 	f := newFake("m1", "m2", "m3")
 	f.up = map[string]bool{}
 	s := run(t, f, "m1", map[string]bool{"m1": true, "m2": true, "m3": true})

@@ -27,48 +27,48 @@ type RemoveMember struct {
 func NewRemoveMember() *RemoveMember { return &RemoveMember{Timeout: 2 * time.Minute} }
 
 // Check describes the removal. It fails when no member answers.
-func (r *RemoveMember) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, site)
+func (r *RemoveMember) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	live := Take(ctx, open, hosts).Live()
 	if live == nil {
-		return engine.Change{}, fmt.Errorf("removing etcd member %s: %w", r.name(site), errNoMember)
+		return engine.Change{}, fmt.Errorf("removing etcd member %s: %w", r.name(actx), errNoMember)
 	}
-	m, listed := live.Member(r.name(site), r.PeerURL)
+	m, listed := live.Member(r.name(actx), r.PeerURL)
 	if !listed {
 		return engine.NoChange(nil), nil
 	}
-	return engine.Changed(engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + r.name(site), Action: fmt.Sprintf("remove %x", m.ID)}), nil
+	return engine.Changed(engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + r.name(actx), Action: fmt.Sprintf("remove %x", m.ID)}), nil
 }
 
 // Apply waits until the removal is safe, and makes it.
-func (r *RemoveMember) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(ctx, site)
+func (r *RemoveMember) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	if err := Remove(ctx, open, hosts, Departing{r.name(site), r.PeerURL, r.Dead}, r.Timeout, site.Progress); err != nil {
-		return nil, fmt.Errorf("removing etcd member %s: %w", r.name(site), err)
+	if err := Remove(ctx, open, hosts, Departing{r.name(actx), r.PeerURL, r.Dead}, r.Timeout, actx.Progress); err != nil {
+		return nil, fmt.Errorf("removing etcd member %s: %w", r.name(actx), err)
 	}
 	return nil, nil
 }
 
-func (r *RemoveMember) name(site engine.ActionContext) string {
+func (r *RemoveMember) name(actx engine.ActionContext) string {
 	if r.Member != "" {
 		return r.Member
 	}
-	return site.Host()
+	return actx.Host()
 }
 
 // remaining returns the etcd hosts of the cluster, without those that leave it.
-func remaining(ctx context.Context, site engine.ActionContext) (Opener, []Host, error) {
-	c, err := actionctx.Cluster(site)
+func remaining(ctx context.Context, actx engine.ActionContext) (Opener, []Host, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, nil, err
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	return open, Hosts(c), err
 }
 

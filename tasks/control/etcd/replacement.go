@@ -24,21 +24,21 @@ type Replacement struct {
 func (*Replacement) ReadOnly() bool { return true }
 
 // Check decides.
-func (r *Replacement) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(site)
+func (r *Replacement) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	self, hosts, err := place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	found := actionctx.Registered(site, self.Name, r.Found)
+	found := actionctx.Registered(actx, self.Name, r.Found)
 	if found == nil {
 		return engine.Change{}, fmt.Errorf("deciding about etcd: %s did not report whether etcd has data (%q)", self.Name, r.Found)
 	}
 	for _, h := range hosts { // each takes part in etcd_plan behind the removal
-		if !slices.Contains(site.Targets(), h.Name) {
+		if !slices.Contains(actx.Targets(), h.Name) {
 			return engine.Change{}, fmt.Errorf("the etcd member of %s is not replaced: etcd host %s cannot be reached", self.Name, h.Name)
 		}
 	}
-	open, err := opener(ctx, site)
+	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -19,19 +19,19 @@ const identityTTL = time.Hour
 
 // opener connects to members with an identity of the run's keyring, or is the Opener
 // that the program has set.
-func opener(ctx context.Context, site engine.ActionContext) (Opener, error) {
-	if open, ok := engine.Service[Opener](site.Services()); ok {
+func opener(ctx context.Context, actx engine.ActionContext) (Opener, error) {
+	if open, ok := engine.Service[Opener](actx.Services()); ok {
 		return open, nil
 	}
-	ring, err := keyring.Of(site)
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return nil, err
 	}
-	return OpenWith(ctx, site, ring)
+	return OpenWith(ctx, actx, ring)
 }
 
 // OpenWith returns an opener that authenticates with the keys of ring.
-func OpenWith(ctx context.Context, site engine.ActionContext, ring *keyring.Keyring) (Opener, error) {
+func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring) (Opener, error) {
 	keys, err := ring.Keys()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func OpenWith(ctx context.Context, site engine.ActionContext, ring *keyring.Keyr
 	if err != nil {
 		return nil, err
 	}
-	if err := keyring.LoadIdentity(ctx, site, ring, keyring.Etcd, time.Now()); err != nil {
+	if err := keyring.LoadIdentity(ctx, actx, ring, keyring.Etcd, time.Now()); err != nil {
 		return nil, err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool()}
@@ -53,19 +53,19 @@ func OpenWith(ctx context.Context, site engine.ActionContext, ring *keyring.Keyr
 	default:
 		return nil, err
 	}
-	return Open(site.Dial, config), nil
+	return Open(actx.Dial, config), nil
 }
 
 // place returns the host of the task and all etcd hosts.
-func place(site engine.ActionContext) (self Host, all []Host, err error) {
-	c, err := actionctx.Cluster(site)
+func place(actx engine.ActionContext) (self Host, all []Host, err error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return Host{}, nil, err
 	}
 	all = Hosts(c)
-	i := slices.IndexFunc(all, func(h Host) bool { return h.Name == site.Host() })
+	i := slices.IndexFunc(all, func(h Host) bool { return h.Name == actx.Host() })
 	if i < 0 {
-		return Host{}, nil, fmt.Errorf("host %s is not an etcd host of the cluster", site.Host())
+		return Host{}, nil, fmt.Errorf("host %s is not an etcd host of the cluster", actx.Host())
 	}
 	return all[i], all, nil
 }

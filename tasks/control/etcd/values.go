@@ -43,8 +43,8 @@ const (
 // EachValue calls visit for every key of etcd and its value, in the order of the keys. It
 // reads pages, each linearizably: a value that is written meanwhile is visited as it was
 // before or after. The value is valid during the call only.
-func EachValue(ctx context.Context, site engine.ActionContext, visit func(key string, value []byte)) error {
-	open, hosts, err := remaining(ctx, site)
+func EachValue(ctx context.Context, actx engine.ActionContext, visit func(key string, value []byte)) error {
+	open, hosts, err := remaining(ctx, actx)
 	if err != nil {
 		return err
 	}

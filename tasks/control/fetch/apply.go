@@ -24,8 +24,8 @@ const tries = 3
 
 // Apply reads the file in parts, one message each, and renames it when its digest is the
 // one that the host reported.
-func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	to, err := f.place(site.Host())
+func (f *Fetch) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	to, err := f.place(actx.Host())
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.C
 		return nil, fmt.Errorf("creating the directory of %s: %w", to, err)
 	}
 	for range tries {
-		have, err := f.look(ctx, site)
+		have, err := f.look(ctx, actx)
 		if err != nil {
 			return nil, err
 		}
@@ -51,21 +51,21 @@ func (f *Fetch) Apply(ctx context.Context, site engine.ActionContext, _ engine.C
 		if err := f.room(to, have.size); err != nil {
 			return nil, err
 		}
-		done, err := f.copy(ctx, site, root, to, have)
+		done, err := f.copy(ctx, actx, root, to, have)
 		if err != nil {
 			return nil, err
 		}
 		if done {
 			return engine.Output{"dest": to.String(), "missing": false, "sha256": have.sha256, "size": have.size}, nil
 		}
-		site.Progress(f.Src + " changed while it was read; reading it again")
+		actx.Progress(f.Src + " changed while it was read; reading it again")
 	}
 	return nil, fmt.Errorf("%s changes all the time: copy it on the host first, and fetch the copy", f.Src)
 }
 
 // copy reads the file into a temporary file beside its place. done is false when the
 // content differs from what the host reported.
-func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Root, to target, have remote) (done bool, err error) {
+func (f *Fetch) copy(ctx context.Context, actx engine.ActionContext, root *os.Root, to target, have remote) (done bool, err error) {
 	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // left by an earlier process with the same id
 		return false, fmt.Errorf("writing %s: %w", to, err)
@@ -79,8 +79,8 @@ func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Ro
 		_ = root.Remove(temp)
 	}()
 	sum := sha256.New()
-	if err := f.read(ctx, site, have.size, io.MultiWriter(out, sum)); err != nil {
-		return false, fmt.Errorf("reading %s of %s: %w", f.Src, site.Host(), err)
+	if err := f.read(ctx, actx, have.size, io.MultiWriter(out, sum)); err != nil {
+		return false, fmt.Errorf("reading %s of %s: %w", f.Src, actx.Host(), err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != have.sha256 {
 		return false, nil
@@ -96,11 +96,11 @@ func (f *Fetch) copy(ctx context.Context, site engine.ActionContext, root *os.Ro
 
 // read requests size bytes part by part. It ends early when the host has fewer, and
 // fails when the host sends more than requested.
-func (f *Fetch) read(ctx context.Context, site engine.ActionContext, size int64, to io.Writer) error {
+func (f *Fetch) read(ctx context.Context, actx engine.ActionContext, size int64, to io.Writer) error {
 	said := time.Now()
 	for offset := int64(0); offset < size; {
 		want := min(size-offset, stat.PartSize)
-		out, err := ask(ctx, site, "read_part", &stat.Part{Path: f.Src, Follow: f.Follow, Offset: offset, Bytes: want})
+		out, err := ask(ctx, actx, "read_part", &stat.Part{Path: f.Src, Follow: f.Follow, Offset: offset, Bytes: want})
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (f *Fetch) read(ctx context.Context, site engine.ActionContext, size int64,
 		offset += int64(len(part))
 		if time.Since(said) >= reportEvery {
 			said = time.Now()
-			site.Progress(fmt.Sprintf("fetched %d of %d MB", offset/1e6, size/1e6))
+			actx.Progress(fmt.Sprintf("fetched %d of %d MB", offset/1e6, size/1e6))
 		}
 	}
 	return nil

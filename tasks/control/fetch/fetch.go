@@ -63,17 +63,17 @@ func (f *Fetch) place(host string) (target, error) {
 }
 
 // Check compares the digests of both files.
-func (f *Fetch) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	to, err := f.place(site.Host())
+func (f *Fetch) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	to, err := f.place(actx.Host())
 	if err != nil {
 		return engine.Change{}, err
 	}
-	have, err := f.look(ctx, site)
+	have, err := f.look(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	out := engine.Output{"dest": to.String(), "missing": !have.exists}
-	effect := engine.Effect{Kind: engine.EffectFile, Target: to.String(), Action: "fetch from " + site.Host() + ":" + f.Src}
+	effect := engine.Effect{Kind: engine.EffectFile, Target: to.String(), Action: "fetch from " + actx.Host() + ":" + f.Src}
 	switch {
 	case !have.exists && f.MissingOK:
 		return engine.NoChange(out), nil
@@ -96,8 +96,8 @@ func (f *Fetch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 }
 
 // look reads the state of the file on the host.
-func (f *Fetch) look(ctx context.Context, site engine.ActionContext) (remote, error) {
-	out, err := ask(ctx, site, "stat", &stat.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
+func (f *Fetch) look(ctx context.Context, actx engine.ActionContext) (remote, error) {
+	out, err := ask(ctx, actx, "stat", &stat.Stat{Path: f.Src, Follow: true, OnlyTrusted: !f.Follow, Checksum: true})
 	if err != nil {
 		return remote{}, err
 	}
@@ -117,8 +117,8 @@ func (f *Fetch) look(ctx context.Context, site engine.ActionContext) (remote, er
 }
 
 // ask runs a read-only module.
-func ask(ctx context.Context, site engine.ActionContext, module string, args engine.Module) (engine.Output, error) {
-	res, err := site.RunOn(ctx, site.Host(), module, args)
+func ask(ctx context.Context, actx engine.ActionContext, module string, args engine.Module) (engine.Output, error) {
+	res, err := actx.RunOn(ctx, actx.Host(), module, args)
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
-	"deployer/tasks/control/sitetest"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/stat"
 	"deployer/tasks/tasktest"
 )
 
-// newSite returns the context of a host whose modules run below a directory of the test.
-func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
+// newContext returns the context of a host whose modules run below a directory of the test.
+func newContext(t *testing.T) (*actiontest.Context, *tasktest.System) {
 	t.Helper()
 	sys := tasktest.New(t)
-	site := &sitetest.Site{Name: "web-1"}
-	site.RunFunc = func(ctx context.Context, host, _ string, args engine.Module) (engine.Result, error) {
+	actx := &actiontest.Context{Name: "web-1"}
+	actx.RunFunc = func(ctx context.Context, host, _ string, args engine.Module) (engine.Result, error) {
 		if host != "web-1" {
 			return engine.Result{}, errors.New("another host was asked")
 		}
@@ -33,21 +33,21 @@ func newSite(t *testing.T) (*sitetest.Site, *tasktest.System) {
 		}
 		return result, nil
 	}
-	return site, sys
+	return actx, sys
 }
 
 // run checks and applies; a second check must find nothing to do.
-func run(t *testing.T, site engine.ActionContext, f *Fetch) (engine.Change, engine.Output, error) {
+func run(t *testing.T, actx engine.ActionContext, f *Fetch) (engine.Change, engine.Output, error) {
 	t.Helper()
-	change, err := f.Check(t.Context(), site)
+	change, err := f.Check(t.Context(), actx)
 	if err != nil || !change.Needed {
 		return change, change.Output, err
 	}
-	out, err := f.Apply(t.Context(), site, change)
+	out, err := f.Apply(t.Context(), actx, change)
 	if err != nil {
 		return change, out, err
 	}
-	again, err := f.Check(t.Context(), site)
+	again, err := f.Check(t.Context(), actx)
 	if err != nil || again.Needed {
 		t.Errorf("second check: %+v, %v", again, err)
 	}
@@ -74,13 +74,13 @@ func TestFetchIsIdempotent(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			site, sys := newSite(t)
+			actx, sys := newContext(t)
 			sys.Write(t, "/etc/app.conf", tt.content, 0o600)
 			dir := t.TempDir()
 			f := tt.fetch
 			f.Src, f.Dest = "/etc/app.conf", dir+"/"+f.Dest
 			place := filepath.Join(dir, tt.place)
-			change, out, err := run(t, site, &f)
+			change, out, err := run(t, actx, &f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,10 +104,10 @@ func TestFetchIsIdempotent(t *testing.T) {
 
 func TestMissingFile(t *testing.T) {
 	t.Parallel()
-	site, sys := newSite(t)
+	actx, sys := newContext(t)
 	sys.Mkdir(t, "/etc/dir")
 	dir := t.TempDir()
-	change, out, err := run(t, site, &Fetch{Src: "/none", Dest: dir, MissingOK: true})
+	change, out, err := run(t, actx, &Fetch{Src: "/none", Dest: dir, MissingOK: true})
 	if err != nil || change.Needed || out["missing"] != true {
 		t.Errorf("%+v, %v", change, err)
 	}
@@ -117,7 +117,7 @@ func TestMissingFile(t *testing.T) {
 		"src \"x\" is not":                 {Src: "x", Dest: dir},
 		"src, a file, and dest":            {Src: "/", Dest: dir},
 	} {
-		if _, _, err := run(t, site, f); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := run(t, actx, f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -127,17 +127,17 @@ func TestMissingFile(t *testing.T) {
 // of dest.
 func TestPathsOutsideOfDestAreRejected(t *testing.T) {
 	t.Parallel()
-	site, sys := newSite(t)
+	actx, sys := newContext(t)
 	sys.Write(t, "/etc/x", "evil", 0o644)
 	dir, outside := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "web-1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := run(t, site, &Fetch{Src: "/etc/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), "escapes") {
+	if _, _, err := run(t, actx, &Fetch{Src: "/etc/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), "escapes") {
 		t.Errorf("error %v", err)
 	}
 	for _, name := range []string{"..", "a/b", ".", `..\x`} {
-		site.Name = name
+		actx.Name = name
 		if _, err := (&Fetch{Src: "/etc/x", Dest: dir}).place(name); err == nil {
 			t.Errorf("a host called %q gets a directory", name)
 		}
@@ -162,15 +162,15 @@ func TestInconsistentAnswersOfAHostFail(t *testing.T) {
 		"other content":       {engine.Output{"data": "eHg="}, "changes all the time"},
 	}
 	for name, tt := range tests {
-		site := &sitetest.Site{Name: "h"}
-		site.RunFunc = func(_ context.Context, _, module string, _ engine.Module) (engine.Result, error) {
+		actx := &actiontest.Context{Name: "h"}
+		actx.RunFunc = func(_ context.Context, _, module string, _ engine.Module) (engine.Result, error) {
 			if module == "stat" {
 				return engine.Result{Output: engine.Output{"exists": true, "type": "file", "size": float64(2), "sha256": strings.Repeat("0", 64)}}, nil
 			}
 			return engine.Result{Output: tt.part}, nil
 		}
 		dir := t.TempDir()
-		if _, _, err := run(t, site, &Fetch{Src: "/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := run(t, actx, &Fetch{Src: "/x", Dest: dir}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
 		if files, err := filepath.Glob(dir + "/h/*"); err != nil || len(files) != 0 {
@@ -188,10 +188,10 @@ func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 		"has -1 bytes":            -1,
 		"requested bytes":         2,
 	} {
-		site, sys := newSite(t)
+		actx, sys := newContext(t)
 		sys.Write(t, "/etc/x", "more than two bytes", 0o644)
-		inner := site.RunFunc
-		site.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
+		inner := actx.RunFunc
+		actx.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
 			if part, ok := args.(*stat.Part); ok {
 				part.Bytes = 19 // the host sends the whole file
 			}
@@ -202,7 +202,7 @@ func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 			return res, err
 		}
 		dir := t.TempDir()
-		_, _, err := run(t, site, &Fetch{Src: "/etc/x", Dest: dir})
+		_, _, err := run(t, actx, &Fetch{Src: "/etc/x", Dest: dir})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

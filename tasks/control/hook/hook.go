@@ -69,24 +69,24 @@ func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, erro
 
 // Apply runs the hook. The output of a command has stdout and stderr, their ends; that of a
 // request has status.
-func (h *Hook) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
+func (h *Hook) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("not done within %s", h.Timeout))
 	defer cancel()
 	if h.HTTP != nil {
 		return h.HTTP.send(limited)
 	}
-	return run(limited, h.Command, h.environment(site))
+	return run(limited, h.Command, h.environment(actx))
 }
 
 // environment returns the variables that the program has beside those of deployer.
-func (h *Hook) environment(site engine.ActionContext) []string {
-	vars := site.Vars()
+func (h *Hook) environment(actx engine.ActionContext) []string {
+	vars := actx.Vars()
 	out := []string{
-		"DEPLOYER_HOST=" + site.Host(),
+		"DEPLOYER_HOST=" + actx.Host(),
 		"DEPLOYER_ADDRESS=" + text(vars, "host", "address"),
 		"DEPLOYER_CLUSTER=" + text(vars, "cluster", "name"),
 		"DEPLOYER_PHASE=" + h.Phase,
-		"DEPLOYER_RUN=" + site.RunID(),
+		"DEPLOYER_RUN=" + actx.RunID(),
 	}
 	for name, value := range h.Env {
 		out = append(out, name+"="+value)

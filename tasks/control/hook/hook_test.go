@@ -13,22 +13,22 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/sitetest"
+	"deployer/tasks/control/actiontest"
 )
 
-// site is the context of host n1 in cluster production.
-func site() *sitetest.Site {
-	return &sitetest.Site{Name: "n1", Run: "r1", Values: map[string]any{
+// newContext returns the context of host n1 in cluster production.
+func newContext() *actiontest.Context {
+	return &actiontest.Context{Name: "n1", Run: "r1", Values: map[string]any{
 		"host": map[string]any{"address": "10.0.0.1"}, "cluster": map[string]any{"name": "production"}}}
 }
 
 // apply checks and applies a hook.
 func apply(ctx context.Context, h *Hook) (engine.Output, error) {
-	change, err := h.Check(ctx, site())
+	change, err := h.Check(ctx, newContext())
 	if err != nil {
 		return nil, err
 	}
-	return h.Apply(ctx, site(), change)
+	return h.Apply(ctx, newContext(), change)
 }
 
 // text returns message and detail of an error.
@@ -117,7 +117,7 @@ func TestCheckRunsNothing(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	h := New()
 	h.Command = []string{"touch", mark}
-	change, err := h.Check(t.Context(), site())
+	change, err := h.Check(t.Context(), newContext())
 	if err != nil || !change.Needed || change.Effects[0].Kind != engine.EffectCommand || change.Effects[0].Target != "touch "+mark {
 		t.Errorf("%+v, %v", change, err)
 	}

@@ -16,8 +16,8 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/secrets"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/sitetest"
 )
 
 // newKeys returns the keys of a new cluster.
@@ -30,14 +30,14 @@ func newKeys(t *testing.T) *keyring.Keys {
 	return keys
 }
 
-// newSite returns a master of the cluster prod, whose file at /keys has a content.
-func newSite(t *testing.T, keys *keyring.Keys, present string) *sitetest.Site {
+// newContext returns a master of the cluster prod, whose file at /keys has a content.
+func newContext(t *testing.T, keys *keyring.Keys, present string) *actiontest.Context {
 	t.Helper()
 	ring := &keyring.Keyring{}
 	if err := ring.Fill(keys); err != nil {
 		t.Fatal(err)
 	}
-	s := &sitetest.Site{Name: "m1", Hosts: []string{"m1"}, Provided: engine.Services{}}
+	s := &actiontest.Context{Name: "m1", Hosts: []string{"m1"}, Provided: engine.Services{}}
 	engine.Provide(s.Provided, ring)
 	engine.Provide(s.Provided, &cluster.Cluster{Name: "prod"})
 	s.RunFunc = func(_ context.Context, _, module string, _ engine.Module) (engine.Result, error) {
@@ -72,7 +72,7 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-func save(t *testing.T, s *sitetest.Site, action *Save) string {
+func save(t *testing.T, s *actiontest.Context, action *Save) string {
 	t.Helper()
 	change, err := action.Check(t.Context(), s)
 	if err != nil || change.Needed {
@@ -88,7 +88,7 @@ func TestKeysAreSavedAndRead(t *testing.T) {
 	keys := newKeys(t)
 	mine, public := newIdentity(t)
 	yours, other := newIdentity(t)
-	s := newSite(t, keys, "")
+	s := newContext(t, keys, "")
 	for name, action := range map[string]*Save{
 		"beside a snapshot": {Recipients: []string{public, other}},
 		"on a host":         {Recipients: []string{public, other}, Present: "/keys"},
@@ -123,7 +123,7 @@ func TestPresentKeysStay(t *testing.T) {
 	_, public := newIdentity(t)
 	_, other := newIdentity(t)
 	action := &Save{Recipients: []string{public}, Present: "/keys"}
-	present := save(t, newSite(t, keys, ""), action)
+	present := save(t, newContext(t, keys, ""), action)
 	rotated := func() *keyring.Keys {
 		f, err := keys.Encryption()
 		if err == nil {
@@ -148,7 +148,7 @@ func TestPresentKeysStay(t *testing.T) {
 		"an added key":         {rotated, present, []string{public}, true},
 		"keys of another time": {newKeys(t), present, []string{public}, true},
 	} {
-		content := save(t, newSite(t, tt.keys, tt.present), &Save{Recipients: tt.to, Present: "/keys"})
+		content := save(t, newContext(t, tt.keys, tt.present), &Save{Recipients: tt.to, Present: "/keys"})
 		if again := content != ""; again != tt.again {
 			t.Errorf("%s: made anew: %t, want %t", name, again, tt.again)
 		}
@@ -191,7 +191,7 @@ func TestExternalAuthorityIsSavedWithoutKey(t *testing.T) {
 
 func TestSaveErrors(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, newKeys(t), "")
+	s := newContext(t, newKeys(t), "")
 	if _, err := (&Save{Recipients: []string{"age1x"}}).Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "no public key of age or SSH") {
 		t.Errorf("a bad recipient: %v", err)
 	}
@@ -244,7 +244,7 @@ func TestReadErrors(t *testing.T) {
 		"keys that are missing": {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/encryption.yaml", string(files[keyring.EncryptionConf]))),
 			identity, "it has no "},
 	} {
-		_, err := (&Read{File: writeFile(t, tt.content), Identity: tt.identity}).Check(t.Context(), newSite(t, newKeys(t), ""))
+		_, err := (&Read{File: writeFile(t, tt.content), Identity: tt.identity}).Check(t.Context(), newContext(t, newKeys(t), ""))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}

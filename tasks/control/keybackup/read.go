@@ -31,8 +31,8 @@ func (*Read) ReadOnly() bool { return true }
 
 // Check decrypts. It fails when the file cannot be opened, is not whole, or has the keys of
 // a cluster with another name.
-func (r *Read) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (r *Read) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

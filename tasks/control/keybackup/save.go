@@ -33,12 +33,12 @@ type Save struct {
 func (*Save) ReadOnly() bool { return true }
 
 // Check encrypts. It fails when the keyring is empty or incomplete.
-func (s *Save) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, err := keyring.Of(site)
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -53,7 +53,7 @@ func (s *Save) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	first := ""
 	if s.Present != "" {
 		first = firstLine(c.Name, keys, s.Recipients)
-		present, err := s.present(ctx, site)
+		present, err := s.present(ctx, actx)
 		if err != nil {
 			return engine.Change{}, err
 		}
@@ -97,8 +97,8 @@ func firstLine(cluster string, keys *keyring.Keys, recipients []string) string {
 }
 
 // present returns the file that the host has; empty for none.
-func (s *Save) present(ctx context.Context, site engine.ActionContext) (string, error) {
-	res, err := site.RunOn(ctx, site.Host(), "read", &stat.Read{Paths: []string{s.Present}, MissingOK: true})
+func (s *Save) present(ctx context.Context, actx engine.ActionContext) (string, error) {
+	res, err := actx.RunOn(ctx, actx.Host(), "read", &stat.Read{Paths: []string{s.Present}, MissingOK: true})
 	if err == nil && res.Failure != nil {
 		err = res.Failure
 	}

@@ -33,19 +33,19 @@ type Load struct {
 func (*Load) ReadOnly() bool { return true }
 
 // Check reports the files to create, and fails when the existing ones cannot be merged.
-func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	if _, err := Of(site); err != nil {
+func (l *Load) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	if _, err := Of(actx); err != nil {
 		return engine.Change{}, err
 	}
-	held := Found(site, l.Found)
+	held := Found(actx, l.Found)
 	if len(held) == 0 {
 		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
 	lifetime, external := authorityValidity, External(nil)
-	if c, ok := engine.Service[*cluster.Cluster](site.Services()); ok {
+	if c, ok := engine.Service[*cluster.Cluster](actx.Services()); ok {
 		lifetime, external = cmp.Or(c.Certificates.Authority, lifetime), c.ExternalAuthorities.Certificates
 	}
-	all, err := external.in(l.withoutHosts(site, held))
+	all, err := external.in(l.withoutHosts(actx, held))
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -53,7 +53,7 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if err != nil {
 		return engine.Change{}, err
 	}
-	asked, err := bgpAsked(site, merged)
+	asked, err := bgpAsked(actx, merged)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -65,17 +65,17 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 	if l.Existing && len(made) > 0 {
 		return engine.Change{}, fmt.Errorf("no master holds %s: the cluster is not installed, or its installation is incomplete; run deployer install", strings.Join(made, ", "))
 	}
-	if silent := unheard(site, held); len(made) > 0 && len(silent) > 0 {
+	if silent := unheard(actx, held); len(made) > 0 && len(silent) > 0 {
 		return engine.Change{}, fmt.Errorf("no authorities are created for a cluster that may have some: %s did not report its files; "+
 			"the hosts of the run must include every master", strings.Join(silent, ", "))
 	}
-	if err := l.refuseNewAuthority(site, made); err != nil {
+	if err := l.refuseNewAuthority(actx, made); err != nil {
 		return engine.Change{}, err
 	}
-	if err := l.refuseNewEncryption(site, held, made); err != nil {
+	if err := l.refuseNewEncryption(actx, held, made); err != nil {
 		return engine.Change{}, err
 	}
-	if err := fill(site, keys); err != nil {
+	if err := fill(actx, keys); err != nil {
 		return engine.Change{}, err
 	}
 	change := engine.Change{Needed: len(made) > 0, Output: engine.Output{"made": made}}
@@ -89,28 +89,28 @@ func (l *Load) Check(_ context.Context, site engine.ActionContext) (engine.Chang
 
 // withoutHosts returns the files of masters and those that no master has yet: of a backup,
 // and in a dry run those of an earlier play, which has written nothing.
-func (l *Load) withoutHosts(site engine.ActionContext, held map[string]Files) map[string]Files {
+func (l *Load) withoutHosts(actx engine.ActionContext, held map[string]Files) map[string]Files {
 	all := maps.Clone(held)
-	if out := actionctx.Registered(site, site.Host(), l.Backup); l.Backup != "" && out != nil {
+	if out := actionctx.Registered(actx, actx.Host(), l.Backup); l.Backup != "" && out != nil {
 		all["the backup"] = filesOf(out)
 	}
-	ring, _ := engine.Service[*Keyring](site.Services())
-	if keys, err := ring.Keys(); err == nil && site.CheckOnly() {
+	ring, _ := engine.Service[*Keyring](actx.Services())
+	if keys, err := ring.Keys(); err == nil && actx.CheckOnly() {
 		all["this run"] = keys.Files()
 	}
 	return all
 }
 
 // Apply reports the result; the keys are in the keyring already.
-func (l *Load) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
+func (l *Load) Apply(_ context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
 	made, _ := change.Output["made"].([]string)
-	site.Progress("made " + strings.Join(made, ", "))
+	actx.Progress("made " + strings.Join(made, ", "))
 	return nil, nil
 }
 
 // unheard lists the masters that have not reported their files.
-func unheard(site engine.ActionContext, held map[string]Files) []string {
-	c, ok := engine.Service[*cluster.Cluster](site.Services())
+func unheard(actx engine.ActionContext, held map[string]Files) []string {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok {
 		return nil
 	}
@@ -120,16 +120,16 @@ func unheard(site engine.ActionContext, held map[string]Files) []string {
 	})
 }
 
-func fill(site engine.ActionContext, keys *Keys) error {
-	ring, _ := engine.Service[*Keyring](site.Services())
+func fill(actx engine.ActionContext, keys *Keys) error {
+	ring, _ := engine.Service[*Keyring](actx.Services())
 	return ring.Fill(keys)
 }
 
 // Found returns the files by host that masters registered as the result of ca_read.
-func Found(site engine.ActionContext, name string) map[string]Files {
+func Found(actx engine.ActionContext, name string) map[string]Files {
 	held := map[string]Files{}
-	for _, host := range site.Targets() {
-		if out := actionctx.Registered(site, host, name); out != nil {
+	for _, host := range actx.Targets() {
+		if out := actionctx.Registered(actx, host, name); out != nil {
 			held[host] = filesOf(out)
 		}
 	}

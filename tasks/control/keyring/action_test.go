@@ -8,12 +8,12 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/sitetest"
 )
 
-func site(held map[string]engine.Output) (*sitetest.Site, *keyring.Keyring) {
-	s := &sitetest.Site{Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+func newContext(held map[string]engine.Output) (*actiontest.Context, *keyring.Keyring) {
+	s := &actiontest.Context{Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
 	ring := &keyring.Keyring{}
 	engine.Provide(s.Provided, ring)
 	for _, host := range []string{"m1", "m2", "n1"} {
@@ -35,7 +35,7 @@ func output(files keyring.Files) engine.Output {
 
 func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 	ctx := context.Background()
-	s, ring := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
+	s, ring := newContext(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
 	action := &keyring.Load{Found: "found"}
 	change, err := action.Check(ctx, s)
 	if err != nil || !change.Needed || len(change.Effects) != len(keyring.Paths()) {
@@ -48,7 +48,7 @@ func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, ring = site(map[string]engine.Output{"m1": output(keys.Files()), "m2": output(nil)})
+	s, ring = newContext(map[string]engine.Output{"m1": output(keys.Files()), "m2": output(nil)})
 	change, err = action.Check(ctx, s)
 	if err != nil || change.Needed {
 		t.Fatalf("second run: %+v, %v", change, err)
@@ -79,7 +79,7 @@ func TestLoadTakesTheKeysOfABackup(t *testing.T) {
 		"a restore that was killed":  {backup.Files(), ""},
 		"a master of another origin": {others.Files(), "on the backup"},
 	} {
-		s, ring := site(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
+		s, ring := newContext(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
 		s.Name = "m1"
 		s.Results["m1"]["backup"] = output(backup.Files())
 		change, err := (&keyring.Load{Found: "found", Backup: "backup", Existing: true}).Check(ctx, s)
@@ -118,7 +118,7 @@ func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 		"nobody was yet": {map[string]engine.Output{"n1": skipped}, `no master registered "found"`},
 		"all were":       {map[string]engine.Output{"m1": output(nil), "m2": output(nil), "n1": skipped}, ""},
 	} {
-		s, _ := site(c.held)
+		s, _ := newContext(c.held)
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}})
 		_, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s)
 		if (err == nil) != (c.text == "") || err != nil && !strings.Contains(err.Error(), c.text) {
@@ -140,7 +140,7 @@ func TestLoadCreatesNoAuthorityBesideAClusterInUse(t *testing.T) {
 		"both":            {map[string]engine.Output{"n1": there, "e1": there}, "a kubelet runs on n1 and etcd has data on e1:"},
 		"one cannot tell": {map[string]engine.Output{"n1": {"failed": true}, "e1": not}, ""},
 	} {
-		s, _ := site(map[string]engine.Output{"m1": output(nil)})
+		s, _ := newContext(map[string]engine.Output{"m1": output(nil)})
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1"}, NodeNames: []string{"m1", "n1", "n2"}, Etcd: cluster.Etcd{Peers: []cluster.Endpoint{{Name: "e1"}}}})
 		for host, out := range tt.found {
 			s.Hosts = append(s.Hosts, host)
@@ -161,7 +161,7 @@ func TestLoadCreatesNoAuthorityBesideAClusterInUse(t *testing.T) {
 }
 
 func TestLoadErrors(t *testing.T) {
-	s, _ := site(nil)
+	s, _ := newContext(nil)
 	if _, err := (&keyring.Load{Found: "found"}).Check(context.Background(), s); err == nil || !strings.Contains(err.Error(), `no master registered "found"`) {
 		t.Errorf("nothing registered: %v", err)
 	}
@@ -181,7 +181,7 @@ func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
 	files := keys.Files()
 	delete(files, keyring.BGPPassword)
 	for mode, want := range map[string]bool{cluster.AuthenticationAuto: false, cluster.AuthenticationNone: false, cluster.AuthenticationMD5: true} {
-		s, ring := site(map[string]engine.Output{"m1": output(files), "m2": output(nil)})
+		s, ring := newContext(map[string]engine.Output{"m1": output(files), "m2": output(nil)})
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}, Network: cluster.Network{Authentication: mode}})
 		change, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s)
 		if err != nil || change.Needed != want {
@@ -217,7 +217,7 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 		"data, new key allowed":   {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
 		"nothing is missing":      {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
 	} {
-		s, ring := site(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
+		s, ring := newContext(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
 		peers := []cluster.Endpoint{{Name: "m1"}, {Name: "m2"}}
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}, Etcd: cluster.Etcd{Peers: peers}})
 		for host, out := range c.etcd {
@@ -235,7 +235,7 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 
 // A dry run returns no digests of keys that only the real run creates.
 func TestDryRunReturnsNoDigestsOfNewKeys(t *testing.T) {
-	s, _ := site(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
+	s, _ := newContext(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
 	s.Check = true
 	if _, err := (&keyring.Load{Found: "found"}).Check(t.Context(), s); err != nil {
 		t.Fatal(err)

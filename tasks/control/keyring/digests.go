@@ -24,8 +24,8 @@ type Digests struct{}
 func (*Digests) ReadOnly() bool { return true }
 
 // Check reads the run's keyring.
-func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	ring, err := Of(site)
+func (*Digests) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	ring, err := Of(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -35,7 +35,7 @@ func (*Digests) Check(_ context.Context, site engine.ActionContext) (engine.Chan
 	}
 	out := engine.Output{}
 	for path, digest := range keys.Digests() {
-		if site.CheckOnly() && slices.Contains(keys.made, path) {
+		if actx.CheckOnly() && slices.Contains(keys.made, path) {
 			digest = notWritten
 		}
 		out[path] = digest

@@ -16,17 +16,17 @@ import (
 // all masters of a cluster have the same keys. It creates no keys. When no master has
 // all keys, Ensure fails with an error that wraps ErrEmpty and names the reason for each
 // master.
-func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error {
+func Ensure(ctx context.Context, actx engine.ActionContext, ring *Keyring) error {
 	if _, err := ring.Keys(); !errors.Is(err, ErrEmpty) {
 		return err
 	}
-	c, err := actionctx.Cluster(site)
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return err
 	}
 	var reasons []string
 	for _, master := range c.Masters {
-		keys, err := readKeys(ctx, site, master, c.ExternalAuthorities.Certificates)
+		keys, err := readKeys(ctx, actx, master, c.ExternalAuthorities.Certificates)
 		if err == nil {
 			return ring.Fill(keys)
 		}
@@ -39,8 +39,8 @@ func Ensure(ctx context.Context, site engine.ActionContext, ring *Keyring) error
 }
 
 // readKeys returns the keys of one master. It fails when a key is missing.
-func readKeys(ctx context.Context, site engine.ActionContext, master string, external External) (*Keys, error) {
-	res, err := site.RunOn(ctx, master, "ca_read", &certificate.CARead{})
+func readKeys(ctx context.Context, actx engine.ActionContext, master string, external External) (*Keys, error) {
+	res, err := actx.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:
 		return nil, err

@@ -18,12 +18,12 @@ type ExternalAuthorities struct {
 func (*ExternalAuthorities) ReadOnly() bool { return true }
 
 // Check compares.
-func (e *ExternalAuthorities) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (e *ExternalAuthorities) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	_, err = External(c.ExternalAuthorities.Certificates).in(Found(site, e.Found))
+	_, err = External(c.ExternalAuthorities.Certificates).in(Found(actx, e.Found))
 	return engine.NoChange(nil), err
 }
 

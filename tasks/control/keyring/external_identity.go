@@ -45,7 +45,7 @@ func (k *Keyring) Identity(authority, commonName string, organizations []string,
 // trusts an external authority. The key stays in memory. It does nothing for other
 // authorities, before the keys of the run are loaded, and when no host has a valid one yet,
 // as in a new cluster.
-func LoadIdentity(ctx context.Context, site engine.ActionContext, ring *Keyring, authority string, now time.Time) error {
+func LoadIdentity(ctx context.Context, actx engine.ActionContext, ring *Keyring, authority string, now time.Time) error {
 	keys, err := ring.Keys()
 	if err != nil {
 		return nil //nolint:nilerr // Identity reports it
@@ -60,12 +60,12 @@ func LoadIdentity(ctx context.Context, site engine.ActionContext, ring *Keyring,
 	if had != nil && now.Add(identityReread).Before(had.Leaf.NotAfter) {
 		return nil
 	}
-	c, err := actionctx.Cluster(site)
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return err
 	}
 	for _, cert := range identityFiles(c, authority) {
-		pair := readIdentity(ctx, site, cert)
+		pair := readIdentity(ctx, actx, cert)
 		if pair == nil || now.After(pair.Leaf.NotAfter) || pair.Leaf.CheckSignatureFrom(a.Cert) != nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func identityFiles(c *cluster.Cluster, authority string) []hostCertificate {
 
 // readIdentity returns a certificate with its key; nil when the host does not answer or has
 // no pair.
-func readIdentity(ctx context.Context, site engine.ActionContext, cert hostCertificate) *tls.Certificate {
+func readIdentity(ctx context.Context, actx engine.ActionContext, cert hostCertificate) *tls.Certificate {
 	const dir = "/etc/kubernetes"
 	read := &certificate.CARead{Dir: dir}
 	for _, path := range []string{cert.CertPath, cert.KeyPath} {
@@ -120,7 +120,7 @@ func readIdentity(ctx context.Context, site engine.ActionContext, cert hostCerti
 		}
 		read.Names = append(read.Names, name)
 	}
-	res, err := site.RunOn(ctx, cert.host, "ca_read", read)
+	res, err := actx.RunOn(ctx, cert.host, "ca_read", read)
 	if err != nil || res.Failure != nil {
 		return nil
 	}

@@ -53,8 +53,8 @@ type Keyring struct {
 
 // Of returns the keyring of the run that an action belongs to. It fails when the program that
 // started the run provides none.
-func Of(site engine.ActionContext) (*Keyring, error) {
-	ring, ok := engine.Service[*Keyring](site.Services())
+func Of(actx engine.ActionContext) (*Keyring, error) {
+	ring, ok := engine.Service[*Keyring](actx.Services())
 	if !ok {
 		return nil, errors.New("the program that started this run provides no keyring")
 	}

@@ -13,8 +13,8 @@ import (
 // refuseNewAuthority returns an error when authorities would be made although hosts have
 // parts of a cluster: its masters have lost their files. Nodes and members of etcd would
 // not trust the new ones.
-func (l *Load) refuseNewAuthority(site engine.ActionContext, made []string) error {
-	c, ok := engine.Service[*cluster.Cluster](site.Services())
+func (l *Load) refuseNewAuthority(actx engine.ActionContext, made []string) error {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok || l.Existing || !slices.Contains(made, ClusterCert) {
 		return nil
 	}
@@ -23,10 +23,10 @@ func (l *Load) refuseNewAuthority(site engine.ActionContext, made []string) erro
 		members = append(members, peer.Name)
 	}
 	var parts []string
-	if nodes := thatExist(site, c.NodeNames, l.Nodes); len(nodes) > 0 {
+	if nodes := thatExist(actx, c.NodeNames, l.Nodes); len(nodes) > 0 {
 		parts = append(parts, "a kubelet runs on "+strings.Join(nodes, ", "))
 	}
-	if data := thatExist(site, members, l.Etcd); len(data) > 0 {
+	if data := thatExist(actx, members, l.Etcd); len(data) > 0 {
 		parts = append(parts, "etcd has data on "+strings.Join(data, ", "))
 	}
 	if len(parts) == 0 {
@@ -38,8 +38,8 @@ func (l *Load) refuseNewAuthority(site engine.ActionContext, made []string) erro
 }
 
 // thatExist returns the hosts whose stat under the registered name found something.
-func thatExist(site engine.ActionContext, hosts []string, registered string) []string {
+func thatExist(actx engine.ActionContext, hosts []string, registered string) []string {
 	return slices.DeleteFunc(slices.Clone(hosts), func(host string) bool {
-		return registered == "" || actionctx.Registered(site, host, registered)["exists"] != true
+		return registered == "" || actionctx.Registered(actx, host, registered)["exists"] != true
 	})
 }

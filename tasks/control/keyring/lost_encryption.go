@@ -14,11 +14,11 @@ import (
 // refuseNewEncryption returns an error when a new encryption key would be made
 // for a cluster that may hold Secrets encrypted with another one, unless
 // NewEncryptionKey allows it. A cluster without data in etcd holds none.
-func (l *Load) refuseNewEncryption(site engine.ActionContext, held map[string]Files, made []string) error {
+func (l *Load) refuseNewEncryption(actx engine.ActionContext, held map[string]Files, made []string) error {
 	if l.NewEncryptionKey || !slices.Contains(made, EncryptionConf) {
 		return nil
 	}
-	reason := l.dataInEtcd(site, held)
+	reason := l.dataInEtcd(actx, held)
 	if reason == "" {
 		return nil
 	}
@@ -30,8 +30,8 @@ func (l *Load) refuseNewEncryption(site engine.ActionContext, held map[string]Fi
 // dataInEtcd returns the reason for which etcd may have data, "" when every member has
 // registered that it has none. Without a resolved cluster, a cluster certificate on a
 // master is that reason.
-func (l *Load) dataInEtcd(site engine.ActionContext, held map[string]Files) string {
-	c, ok := engine.Service[*cluster.Cluster](site.Services())
+func (l *Load) dataInEtcd(actx engine.ActionContext, held map[string]Files) string {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok {
 		for _, files := range held {
 			if files[ClusterCert] != nil {
@@ -42,7 +42,7 @@ func (l *Load) dataInEtcd(site engine.ActionContext, held map[string]Files) stri
 	}
 	var withData, unknown []string
 	for _, peer := range c.Etcd.Peers {
-		out := actionctx.Registered(site, peer.Name, l.Etcd)
+		out := actionctx.Registered(actx, peer.Name, l.Etcd)
 		switch exists, registered := out["exists"].(bool); {
 		case !registered:
 			unknown = append(unknown, peer.Name)

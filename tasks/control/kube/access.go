@@ -49,19 +49,19 @@ func NewAccess(ring *keyring.Keyring) *Access {
 }
 
 // AccessOf returns the Access of the run, updated with the dialer, the masters and
-// the API port of site, and with the client certificate of the controller when the cluster's
+// the API port of actx, and with the client certificate of the controller when the cluster's
 // authority is external. It fails when the run has no Access or no resolved cluster.
-func AccessOf(ctx context.Context, site engine.ActionContext) (*Access, error) {
-	a, ok := engine.Service[*Access](site.Services())
+func AccessOf(ctx context.Context, actx engine.ActionContext) (*Access, error) {
+	a, ok := engine.Service[*Access](actx.Services())
 	if !ok {
 		return nil, errors.New("the program that started this run provides no access to the Kubernetes API")
 	}
-	c, err := actionctx.Cluster(site)
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, err
 	}
-	a.Use(site.Dial, c.Masters, c.API.Port)
-	return a, keyring.LoadIdentity(ctx, site, a.ring, keyring.Cluster, time.Now())
+	a.Use(actx.Dial, c.Masters, c.API.Port)
+	return a, keyring.LoadIdentity(ctx, actx, a.ring, keyring.Cluster, time.Now())
 }
 
 // Use sets the dialer, the masters and the port of their API servers. Masters that

@@ -23,12 +23,12 @@ func NewAPIReady() *APIReady { return &APIReady{Timeout: 2 * time.Minute} }
 
 // Check waits until the API server is ready. In a dry run it sends one query, and an
 // API server that is not ready is no error.
-func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+func (a *APIReady) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	host := a.Host
 	if host == "" {
-		host = site.Host()
+		host = actx.Host()
 	}
-	access, err := open(ctx, site)
+	access, err := open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -36,11 +36,11 @@ func (a *APIReady) Check(ctx context.Context, site engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if site.CheckOnly() {
+	if actx.CheckOnly() {
 		detail, ready := client.Readyz(ctx)
 		return engine.NoChange(engine.Output{"ready": ready, "detail": detail}), nil
 	}
-	if err := WaitAPI(ctx, client, a.Timeout, site.Progress); err != nil {
+	if err := WaitAPI(ctx, client, a.Timeout, actx.Progress); err != nil {
 		return engine.Change{}, err
 	}
 	return engine.NoChange(engine.Output{"ready": true}), nil

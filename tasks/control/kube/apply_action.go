@@ -40,16 +40,16 @@ type renderer interface {
 // Check computes the changes by a dry run on the server. With Wait, and without
 // changes, Check waits for the rollout: an earlier run may have been killed between
 // apply and rollout.
-func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	objects, err := a.objects(site)
+func (a *ApplyManifests) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	objects, err := a.objects(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	client, err := Open(ctx, site)
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	dry := site.CheckOnly()
+	dry := actx.CheckOnly()
 	if dry {
 		client = client.WithRetryTimeout(-1)
 	}
@@ -75,14 +75,14 @@ func (a *ApplyManifests) Check(ctx context.Context, site engine.ActionContext) (
 		}
 	}
 	if !change.Needed && a.Wait && !dry {
-		return change, a.wait(ctx, client, objects, site)
+		return change, a.wait(ctx, client, objects, actx)
 	}
 	return change, nil
 }
 
 // Apply executes the plan of Check and, with Wait, waits for the rollout.
-func (a *ApplyManifests) Apply(ctx context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
-	client, err := Open(ctx, site)
+func (a *ApplyManifests) Apply(ctx context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (a *ApplyManifests) Apply(ctx context.Context, site engine.ActionContext, c
 	if !ok {
 		return nil, errors.New("kube_apply: Apply needs the change that Check returned")
 	}
-	if err := Execute(ctx, client, plan, a.Force, site.Progress); err != nil {
+	if err := Execute(ctx, client, plan, a.Force, actx.Progress); err != nil {
 		return nil, err
 	}
 	if !a.Wait {
@@ -102,26 +102,26 @@ func (a *ApplyManifests) Apply(ctx context.Context, site engine.ActionContext, c
 			objects = append(objects, p.Object)
 		}
 	}
-	return nil, a.wait(ctx, client, objects, site)
+	return nil, a.wait(ctx, client, objects, actx)
 }
 
-func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, site engine.ActionContext) error {
+func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, actx engine.ActionContext) error {
 	var workloads []Workload
 	for _, o := range objects {
 		if gvk := o.GroupVersionKind(); gvk == DeploymentKind() || gvk == DaemonSetKind() {
 			workloads = append(workloads, Workload{gvk, o.GetNamespace(), o.GetName()})
 		}
 	}
-	return WaitRollouts(ctx, c, workloads, a.Available, a.Timeout, site.Progress)
+	return WaitRollouts(ctx, c, workloads, a.Available, a.Timeout, actx.Progress)
 }
 
-func (a *ApplyManifests) objects(site engine.ActionContext) ([]*unstructured.Unstructured, error) {
+func (a *ApplyManifests) objects(actx engine.ActionContext) ([]*unstructured.Unstructured, error) {
 	text := []byte(a.Content)
 	switch {
 	case (a.Manifests.Template == "") == (a.Content == ""):
 		return nil, errors.New("write either manifests with a template, or content")
 	case a.Manifests.Template != "":
-		r, ok := site.(renderer)
+		r, ok := actx.(renderer)
 		if !ok {
 			return nil, errors.New("templates cannot be rendered here; write content")
 		}

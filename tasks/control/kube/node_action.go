@@ -40,12 +40,12 @@ func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
 
 // Check waits for the Node object and returns the differences. With Ready, and without
 // differences, Check waits until the node is Ready.
-func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	client, err := Open(ctx, site)
+func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	name, dry := n.name(site), site.CheckOnly()
+	name, dry := n.name(actx), actx.CheckOnly()
 	if n.Absent {
 		return n.checkAbsent(ctx, client, name)
 	}
@@ -53,7 +53,7 @@ func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 	if dry {
 		client, timeout = client.WithRetryTimeout(-1), 0
 	}
-	node, err := WaitNode(ctx, client, name, timeout, site.Progress)
+	node, err := WaitNode(ctx, client, name, timeout, actx.Progress)
 	if dry && err != nil && (apierrors.IsNotFound(err) || IsTransient(err)) {
 		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "set labels, taints and pod range; there is no such node now"}), nil
 	}
@@ -65,7 +65,7 @@ func (n *Node) Check(ctx context.Context, site engine.ActionContext) (engine.Cha
 		return engine.Change{}, err
 	}
 	if patch == nil && n.Ready && !dry {
-		return engine.Change{}, WaitReady(ctx, client, []string{name}, 1, n.Timeout, site.Progress)
+		return engine.Change{}, WaitReady(ctx, client, []string{name}, 1, n.Timeout, actx.Progress)
 	}
 	return engine.Change{Needed: patch != nil, Effects: effects}, nil
 }
@@ -113,19 +113,19 @@ func deleteNode(ctx context.Context, client *Client, name string) error {
 
 // Apply patches or deletes the Node object and, with Ready, waits until the node is
 // Ready.
-func (n *Node) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	client, err := Open(ctx, site)
+func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
 	if n.Absent {
-		return nil, deleteNode(ctx, client, n.name(site))
+		return nil, deleteNode(ctx, client, n.name(actx))
 	}
-	if err := UpdateNode(ctx, client, n.name(site), n.spec()); err != nil {
+	if err := UpdateNode(ctx, client, n.name(actx), n.spec()); err != nil {
 		return nil, err
 	}
 	if n.Ready {
-		return nil, WaitReady(ctx, client, []string{n.name(site)}, 1, n.Timeout, site.Progress)
+		return nil, WaitReady(ctx, client, []string{n.name(actx)}, 1, n.Timeout, actx.Progress)
 	}
 	return nil, nil
 }
@@ -139,11 +139,11 @@ func (n *Node) Gate() any {
 	return &Node{Name: n.Name, Ready: true, Timeout: n.Timeout}
 }
 
-func (n *Node) name(site engine.ActionContext) string {
+func (n *Node) name(actx engine.ActionContext) string {
 	if n.Name != "" {
 		return n.Name
 	}
-	return site.Host()
+	return actx.Host()
 }
 
 func (n *Node) spec() NodeSpec {

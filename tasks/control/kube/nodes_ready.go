@@ -19,19 +19,19 @@ type NodesReady struct {
 func NewNodesReady() *NodesReady { return &NodesReady{Share: 1, Timeout: 5 * time.Minute} }
 
 // Check waits until the share of the nodes is Ready. In a dry run it does nothing.
-func (n *NodesReady) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	if site.CheckOnly() {
+func (n *NodesReady) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	if actx.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
-	client, err := Open(ctx, site)
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	names := n.Nodes
 	if len(names) == 0 {
-		names = site.Targets()
+		names = actx.Targets()
 	}
-	return engine.NoChange(nil), WaitReady(ctx, client, names, n.Share, n.Timeout, site.Progress)
+	return engine.NoChange(nil), WaitReady(ctx, client, names, n.Share, n.Timeout, actx.Progress)
 }
 
 // Gate returns the action itself: a revert repeats the same wait.

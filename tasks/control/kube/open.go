@@ -12,31 +12,31 @@ import (
 // Open returns the client that the whole run shares ([Access.Any]). When no task has
 // loaded the cluster's keys, as in playbooks of users, Open reads the keys from a
 // master first.
-func Open(ctx context.Context, site engine.ActionContext) (*Client, error) {
-	if _, err := open(ctx, site); err != nil {
+func Open(ctx context.Context, actx engine.ActionContext) (*Client, error) {
+	if _, err := open(ctx, actx); err != nil {
 		return nil, err
 	}
-	return anyClient(ctx, site)
+	return anyClient(ctx, actx)
 }
 
 // open returns the Access of the run and loads its keys when they are missing.
-func open(ctx context.Context, site engine.ActionContext) (*Access, error) {
-	access, err := AccessOf(ctx, site)
+func open(ctx context.Context, actx engine.ActionContext) (*Access, error) {
+	access, err := AccessOf(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
 	access.loading.Lock()
 	defer access.loading.Unlock()
-	if err := keyring.Ensure(ctx, site, access.ring); err != nil {
+	if err := keyring.Ensure(ctx, actx, access.ring); err != nil {
 		return nil, fmt.Errorf("reaching the Kubernetes API: %w", err)
 	}
-	return access, keyring.LoadIdentity(ctx, site, access.ring, keyring.Cluster, time.Now())
+	return access, keyring.LoadIdentity(ctx, actx, access.ring, keyring.Cluster, time.Now())
 }
 
 // anyClient returns the client of [Access.Any] and reads no keys: without keys it fails
 // with keyring.ErrEmpty.
-func anyClient(ctx context.Context, site engine.ActionContext) (*Client, error) {
-	access, err := AccessOf(ctx, site)
+func anyClient(ctx context.Context, actx engine.ActionContext) (*Client, error) {
+	access, err := AccessOf(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

@@ -36,28 +36,28 @@ func (*PodCIDRs) ReadOnly() bool { return true }
 
 // Check allocates the ranges. It fails when a node in the run has not registered its
 // network configuration.
-func (p *PodCIDRs) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (p *PodCIDRs) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if missing := actionctx.Missing(site, c.NodeNames, p.Found); len(missing) > 0 {
+	if missing := actionctx.Missing(actx, c.NodeNames, p.Found); len(missing) > 0 {
 		return engine.Change{}, fmt.Errorf("allocating pod ranges: %s registered no network configuration as %q", strings.Join(missing, ", "), p.Found)
 	}
-	nodes, err := nodesInAPI(ctx, site)
+	nodes, err := nodesInAPI(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	if len(nodes) == 0 {
-		nodes = p.nodesInSnapshot(site)
+		nodes = p.nodesInSnapshot(actx)
 	}
-	ranges := p.ranges(site, c, nodes)
+	ranges := p.ranges(actx, c, nodes)
 	got, err := cluster.AllocatePodCIDRs(c.PodCIDRs[0], c.NodePrefix, ranges)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(got.Moved)) {
-		site.Progress("pod range of " + name + " changes: " + got.Moved[name])
+		actx.Progress("pod range of " + name + " changes: " + got.Moved[name])
 	}
 	out := engine.Output{}
 	for name, list := range got.Ranges {
@@ -73,13 +73,13 @@ func (p *PodCIDRs) Apply(context.Context, engine.ActionContext, engine.Change) (
 
 // ranges returns the present range of each node, on the host and in the API, in
 // inventory order, followed by Node objects whose host is not in the inventory.
-func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes map[string]NodeState) []cluster.PodRange {
+func (p *PodCIDRs) ranges(actx engine.ActionContext, c *cluster.Cluster, nodes map[string]NodeState) []cluster.PodRange {
 	var out []cluster.PodRange
 	for _, name := range c.NodeNames {
 		state, isNode := nodes[name]
 		out = append(out, cluster.PodRange{
 			Name:   name,
-			OnHost: rangeIn(actionctx.Registered(site, name, p.Found)),
+			OnHost: rangeIn(actionctx.Registered(actx, name, p.Found)),
 			InAPI:  state.PodCIDR,
 			IsNode: isNode,
 		})
@@ -94,8 +94,8 @@ func (p *PodCIDRs) ranges(site engine.ActionContext, c *cluster.Cluster, nodes m
 
 // nodesInAPI returns the Node objects by name, none when no API responds. An error
 // response of the API is an error, as a guess might allocate a range twice.
-func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]NodeState, error) {
-	client, err := anyClient(ctx, site)
+func nodesInAPI(ctx context.Context, actx engine.ActionContext) (map[string]NodeState, error) {
+	client, err := anyClient(ctx, actx)
 	if errors.Is(err, keyring.ErrEmpty) {
 		return nil, nil
 	}
@@ -120,11 +120,11 @@ func nodesInAPI(ctx context.Context, site engine.ActionContext) (map[string]Node
 
 // nodesInSnapshot returns the Node objects of the snapshot that is restored by name, none
 // without a restore.
-func (p *PodCIDRs) nodesInSnapshot(site engine.ActionContext) map[string]NodeState {
+func (p *PodCIDRs) nodesInSnapshot(actx engine.ActionContext) map[string]NodeState {
 	if p.Snapshot == "" {
 		return nil
 	}
-	ranges, _ := actionctx.Registered(site, site.Host(), p.Snapshot)["pod_cidrs"].(map[string]any)
+	ranges, _ := actionctx.Registered(actx, actx.Host(), p.Snapshot)["pod_cidrs"].(map[string]any)
 	out := map[string]NodeState{}
 	for name, cidr := range ranges {
 		text, _ := cidr.(string)

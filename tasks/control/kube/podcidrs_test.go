@@ -13,9 +13,9 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 )
 
 func resolved(t *testing.T) *cluster.Cluster {
@@ -31,12 +31,12 @@ func resolved(t *testing.T) *cluster.Cluster {
 	return c
 }
 
-// newSite returns the context of an action in the cluster of resolved; with a nil api
+// newContext returns the context of an action in the cluster of resolved; with a nil api
 // no API server responds.
-func newSite(t *testing.T, api *kubetest.API) *sitetest.Site {
+func newContext(t *testing.T, api *kubetest.API) *actiontest.Context {
 	t.Helper()
 	ring := filledRing(t)
-	s := &sitetest.Site{Name: "n1", Hosts: []string{"m1", "n1", "n2"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+	s := &actiontest.Context{Name: "n1", Hosts: []string{"m1", "n1", "n2"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
 	for _, name := range s.Hosts {
 		s.Results[name] = map[string]engine.Output{"cni": {"files": map[string]any{}, "missing": []any{"/etc/cni/net.d/10-deployer.conflist"}}}
 	}
@@ -59,7 +59,7 @@ func conflist(subnet string) engine.Output {
 
 func TestPodCIDRsOfANewClusterDoNotWaitForTheAPI(t *testing.T) {
 	began := time.Now()
-	change, err := (&PodCIDRs{Found: "cni"}).Check(context.Background(), newSite(t, nil))
+	change, err := (&PodCIDRs{Found: "cni"}).Check(context.Background(), newContext(t, nil))
 	if err != nil || change.Needed {
 		t.Fatalf("%+v %v", change, err)
 	}
@@ -74,7 +74,7 @@ func TestPodCIDRsOfANewClusterDoNotWaitForTheAPI(t *testing.T) {
 // TestPodCIDRsOfARestore: no API responds, and the Node objects of the snapshot keep their
 // ranges, those of hosts that are gone as well.
 func TestPodCIDRsOfARestore(t *testing.T) {
-	s := newSite(t, nil)
+	s := newContext(t, nil)
 	s.Results["n1"]["restored"] = engine.Output{"pod_cidrs": map[string]any{"m1": "10.244.3.0/24", "old": "10.244.0.0/24"}}
 	s.Results["n2"]["cni"] = conflist("10.244.1.0/24")
 	change, err := (&PodCIDRs{Found: "cni", Snapshot: "restored"}).Check(context.Background(), s)
@@ -88,7 +88,7 @@ func TestPodCIDRsOfARestore(t *testing.T) {
 
 func TestPodCIDRsKeepRangesOfHostsAndNodes(t *testing.T) {
 	api := &kubetest.API{}
-	s := newSite(t, api)
+	s := newContext(t, api)
 	var n corev1.Node
 	n.Name, n.Spec.PodCIDR = "n2", "10.244.0.0/24"
 	putNode(t, api, n)
@@ -119,7 +119,7 @@ func TestPodCIDRsOfNodesWithoutRegisteredRange(t *testing.T) {
 		"lost":           {nil, true, ""},
 		"registered":     {engine.Output{"files": map[string]any{}}, false, ""},
 	} {
-		s := newSite(t, nil)
+		s := newContext(t, nil)
 		s.Results["n1"] = map[string]engine.Output{"cni": tt.registered}
 		if tt.lost {
 			s.Hosts = []string{"m1", "n2"}
@@ -148,7 +148,7 @@ func TestSubnetOf(t *testing.T) {
 func TestNodeActionIsIdempotent(t *testing.T) {
 	ctx := context.Background()
 	api := &kubetest.API{}
-	s := newSite(t, api)
+	s := newContext(t, api)
 	var n corev1.Node
 	n.Name = "n1"
 	putNode(t, api, n)
@@ -177,7 +177,7 @@ func TestApplyActionIsIdempotentAndWaitsForTheRollout(t *testing.T) {
 			o["status"] = map[string]any{"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
 		}
 	}
-	s := newSite(t, api)
+	s := newContext(t, api)
 	action := NewApplyManifests()
 	action.Content = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: coredns, namespace: kube-system}, spec: {replicas: 2}}"
 	action.Wait, action.Timeout = true, 5*time.Second
@@ -215,7 +215,7 @@ func TestApplyActionIsIdempotentAndWaitsForTheRollout(t *testing.T) {
 }
 
 func TestDryRunWithoutAPIReturnsEffects(t *testing.T) {
-	s := newSite(t, nil)
+	s := newContext(t, nil)
 	s.Check = true
 	action := NewApplyManifests()
 	action.Content = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
@@ -232,7 +232,7 @@ func TestDryRunWithoutAPIReturnsEffects(t *testing.T) {
 }
 
 func TestOpenFailsWithoutKeys(t *testing.T) {
-	s := newSite(t, nil)
+	s := newContext(t, nil)
 	engine.Provide(s.Provided, NewAccess(&keyring.Keyring{}))
 	if _, err := NewAPIReady().Check(context.Background(), s); !errors.Is(err, keyring.ErrEmpty) {
 		t.Errorf("got %v", err)

@@ -23,16 +23,16 @@ type RolledOut struct {
 func NewRolledOut() *RolledOut { return &RolledOut{Available: 1, Timeout: 5 * time.Minute} }
 
 // Check waits until the workloads are rolled out. In a dry run it does nothing.
-func (r *RolledOut) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+func (r *RolledOut) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	workloads, err := r.workloads()
-	if err != nil || site.CheckOnly() {
+	if err != nil || actx.CheckOnly() {
 		return engine.Change{}, err
 	}
-	client, err := Open(ctx, site)
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(nil), WaitRollouts(ctx, client, workloads, r.Available, r.Timeout, site.Progress)
+	return engine.NoChange(nil), WaitRollouts(ctx, client, workloads, r.Available, r.Timeout, actx.Progress)
 }
 
 // Gate returns the action itself: a revert repeats the same wait.

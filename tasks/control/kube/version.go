@@ -17,8 +17,8 @@ type Version struct{}
 func (Version) ReadOnly() bool { return true }
 
 // Check reads the version once.
-func (Version) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	client, err := Open(ctx, site)
+func (Version) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

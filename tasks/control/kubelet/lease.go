@@ -26,8 +26,8 @@ func (l lease) interval() time.Duration { return l.duration / 4 }
 
 // readLease reads a node's Lease once. never is true when the node has none, as before
 // it joins the cluster; silent is the reason when no API server answered.
-func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), site engine.ActionContext, node string) (l lease, never bool, silent error) {
-	client, err := open(ctx, site)
+func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), actx engine.ActionContext, node string) (l lease, never bool, silent error) {
+	client, err := open(ctx, actx)
 	if err != nil {
 		return l, false, err
 	}

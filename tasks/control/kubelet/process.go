@@ -38,9 +38,9 @@ func (p process) state() string {
 }
 
 // readProcess reads the state of a unit on a host; with log, the end of its journal too.
-func readProcess(ctx context.Context, site engine.ActionContext, host, name string, log bool) (process, error) {
+func readProcess(ctx context.Context, actx engine.ActionContext, host, name string, log bool) (process, error) {
 	p := process{Unit: name}
-	res, err := site.RunOn(ctx, host, "unit_process", &unit.Process{Name: name, Log: log})
+	res, err := actx.RunOn(ctx, host, "unit_process", &unit.Process{Name: name, Log: log})
 	if err == nil && res.Failure != nil {
 		err = res.Failure
 	}

@@ -45,13 +45,13 @@ const pollEvery = time.Second
 // `proved` is "lease" (two renewals by one process), "process" (no API server is
 // reachable: the process has lived for 15 s), or "nothing" (the node has never joined
 // the cluster, so nothing depends on it yet).
-func (r *Ready) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	if site.CheckOnly() {
+func (r *Ready) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	if actx.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
-	g := &gate{site: site, node: cmp.Or(r.Name, site.Host()), unit: cmp.Or(r.Unit, "kubelet.service")}
+	g := &gate{actx: actx, node: cmp.Or(r.Name, actx.Host()), unit: cmp.Or(r.Unit, "kubelet.service")}
 	g.read = func(ctx context.Context, node string) (lease, bool, error) {
-		return readLease(ctx, kube.Open, site, node)
+		return readLease(ctx, kube.Open, actx, node)
 	}
 	began := time.Now()
 	proved, err := g.wait(ctx, r.Timeout, r.MissingOK)
@@ -75,7 +75,7 @@ const (
 
 // gate is one wait.
 type gate struct {
-	site       engine.ActionContext
+	actx       engine.ActionContext
 	node, unit string
 	read       func(ctx context.Context, node string) (l lease, never bool, silent error)
 
@@ -89,7 +89,7 @@ func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) 
 		proved = by
 		if by == "" && err == nil && state != g.said {
 			g.said = state
-			g.site.Progress("waiting: " + state)
+			g.actx.Progress("waiting: " + state)
 		}
 		return state, by != "", err
 	})
@@ -103,7 +103,7 @@ func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, 
 	if never {
 		return "", byNothing, nil
 	}
-	p, err := readProcess(ctx, g.site, g.site.Host(), g.unit, false)
+	p, err := readProcess(ctx, g.actx, g.actx.Host(), g.unit, false)
 	if err != nil {
 		return "", "", err
 	}
@@ -139,12 +139,12 @@ func (g *gate) noWay(ctx context.Context, l lease, p process) error {
 	if p.Now.Sub(p.Started) < settle || p.Now.Sub(l.renewed) < 2*l.interval() {
 		return nil
 	}
-	c, err := actionctx.Cluster(g.site)
+	c, err := actionctx.Cluster(g.actx)
 	if err != nil {
 		return nil //nolint:nilerr // the lease then decides
 	}
 	local := httpcheck.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
-	res, err := g.site.RunOn(ctx, g.site.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Named{local}})
+	res, err := g.actx.RunOn(ctx, g.actx.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Named{local}})
 	if err != nil || res.Failure != nil {
 		return nil //nolint:nilerr // the lease then decides
 	}
@@ -172,8 +172,8 @@ func firstRow(out engine.Output) row {
 
 // failure adds the kubelet's last error in its log.
 func (g *gate) failure(ctx context.Context, err error, after time.Duration) error {
-	message := fmt.Sprintf("the kubelet on %s is not well after %s: %v", g.site.Host(), tenths(after), err)
-	p, unread := readProcess(context.WithoutCancel(ctx), g.site, g.site.Host(), g.unit, true)
+	message := fmt.Sprintf("the kubelet on %s is not well after %s: %v", g.actx.Host(), tenths(after), err)
+	p, unread := readProcess(context.WithoutCancel(ctx), g.actx, g.actx.Host(), g.unit, true)
 	if unread != nil {
 		return &engine.Failure{Message: message, Detail: unread.Error()}
 	}

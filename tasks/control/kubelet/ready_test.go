@@ -11,9 +11,9 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 	"deployer/tasks/httpcheck"
 	"deployer/tasks/unit"
 )
@@ -21,7 +21,7 @@ import (
 // testNode is a node with a kubelet, seen from the gate, under a clock that tests can
 // move.
 type testNode struct {
-	*sitetest.Site
+	*actiontest.Context
 	began   time.Time
 	pid     int
 	crashAt time.Duration // after the start of each process; 0: never
@@ -35,7 +35,7 @@ type testNode struct {
 
 func newTestNode(b testNode) *testNode {
 	b.began, b.pid = time.Now(), 100
-	b.Site = &sitetest.Site{Name: "n1", Provided: engine.Services{}, Values: map[string]any{}}
+	b.Context = &actiontest.Context{Name: "n1", Provided: engine.Services{}, Values: map[string]any{}}
 	engine.Provide(b.Provided, &cluster.Cluster{API: cluster.API{Local: "https://127.0.0.1:6443"}})
 	b.RunFunc = b.run
 	return &b
@@ -110,7 +110,7 @@ func TestReady(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newTestNode(tt.bench)
 				time.Sleep(tt.age)
-				g := &gate{site: b, node: "n1", unit: "kubelet.service", read: b.read}
+				g := &gate{actx: b, node: "n1", unit: "kubelet.service", read: b.read}
 				began := time.Now()
 				proved, err := g.wait(t.Context(), 90*time.Second, false)
 				took := time.Since(began)
@@ -133,7 +133,7 @@ func TestReady(t *testing.T) {
 
 func TestGateOfARevertSkipsAMissingKubelet(t *testing.T) {
 	b := newTestNode(testNode{lease: true, missing: true})
-	g := &gate{site: b, node: "n1", unit: "kubelet.service", read: b.read}
+	g := &gate{actx: b, node: "n1", unit: "kubelet.service", read: b.read}
 	if proved, err := g.wait(t.Context(), time.Minute, NewReady().Gate().(*Ready).MissingOK); err != nil || proved != "nothing" {
 		t.Errorf("proved %q, %v", proved, err)
 	}

@@ -21,15 +21,15 @@ type state struct {
 }
 
 // observe asks the API server of this host.
-func observe(ctx context.Context, site engine.ActionContext) (state, error) {
-	if _, err := kube.Open(ctx, site); err != nil { // it loads the keys
+func observe(ctx context.Context, actx engine.ActionContext) (state, error) {
+	if _, err := kube.Open(ctx, actx); err != nil { // it loads the keys
 		return state{}, err
 	}
-	access, err := kube.AccessOf(ctx, site)
+	access, err := kube.AccessOf(ctx, actx)
 	if err != nil {
 		return state{}, err
 	}
-	client, err := access.On(site.Host())
+	client, err := access.On(actx.Host())
 	if err != nil {
 		return state{}, err
 	}

@@ -26,7 +26,7 @@ type Watch struct {
 	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. Not waited where no other master can lead."`
 	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. A Lease ends after 15 s."`
 
-	observe func(ctx context.Context, site engine.ActionContext) (state, error)
+	observe func(ctx context.Context, actx engine.ActionContext) (state, error)
 }
 
 // NewWatch returns the action with its defaults.
@@ -46,16 +46,16 @@ const (
 
 // Check waits, except in a dry run. The output's `ended` is true when the controller
 // manager of this host was ended.
-func (w *Watch) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
-	if err != nil || site.CheckOnly() || len(c.Masters) < 2 {
+func (w *Watch) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
+	if err != nil || actx.CheckOnly() || len(c.Masters) < 2 {
 		return engine.NoChange(engine.Output{"ended": false}), err
 	}
-	facts, _ := site.Vars()["facts"].(map[string]any)
+	facts, _ := actx.Vars()["facts"].(map[string]any)
 	hostname, _ := facts["hostname"].(string)
 	leader, late := "", (*poll.TimeoutError)(nil)
 	err = poll.Until(ctx, w.Patience, pollEvery, func(ctx context.Context) (string, bool, error) {
-		now, err := w.observe(ctx, site)
+		now, err := w.observe(ctx, actx)
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
@@ -66,8 +66,8 @@ func (w *Watch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 	if !errors.As(err, &late) || leader == "" {
 		return engine.NoChange(engine.Output{"ended": false}), err
 	}
-	site.Progress("the controller manager leads and does not watch this API server: it ends, and another one leads")
-	ended, err := end(ctx, site)
+	actx.Progress("the controller manager leads and does not watch this API server: it ends, and another one leads")
+	ended, err := end(ctx, actx)
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("ending %s: %w", program, err)
 	}
@@ -75,7 +75,7 @@ func (w *Watch) Check(ctx context.Context, site engine.ActionContext) (engine.Ch
 		return engine.NoChange(engine.Output{"ended": false}), nil // it has just started
 	}
 	err = poll.Until(ctx, w.Timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
-		now, err := w.observe(ctx, site)
+		now, err := w.observe(ctx, actx)
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
@@ -98,8 +98,8 @@ const restartTimeout = 6 * time.Minute
 
 // end ends the controller manager of this host, unless it is younger than the manifest of
 // its API server.
-func end(ctx context.Context, site engine.ActionContext) (ended bool, err error) {
-	result, err := site.RunOn(ctx, site.Host(), "static_pod_reload", &staticpod.Reload{
+func end(ctx context.Context, actx engine.ActionContext) (ended bool, err error) {
+	result, err := actx.RunOn(ctx, actx.Host(), "static_pod_reload", &staticpod.Reload{
 		Manifest: manifests + program + ".yaml", Files: []string{manifests + "kube-apiserver.yaml"}, Signal: "TERM", Timeout: restartTimeout, MissingOK: true,
 	})
 	if err == nil && result.Failure != nil {

@@ -12,9 +12,9 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 	"deployer/tasks/staticpod"
 )
 
@@ -77,16 +77,16 @@ func TestWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				site := &sitetest.Site{Name: "m1", Check: tt.check, RunFunc: tt.masters.run, Provided: engine.Services{}, Values: map[string]any{"facts": map[string]any{"hostname": "m1"}}}
+				actx := &actiontest.Context{Name: "m1", Check: tt.check, RunFunc: tt.masters.run, Provided: engine.Services{}, Values: map[string]any{"facts": map[string]any{"hostname": "m1"}}}
 				c := &cluster.Cluster{Masters: []string{"m1", "m2", "m3"}}
 				if tt.single {
 					c.Masters = c.Masters[:1]
 				}
-				engine.Provide(site.Provided, c)
+				engine.Provide(actx.Provided, c)
 				watch := NewWatch()
 				watch.observe = tt.masters.observe
 				tt.masters.began = time.Now()
-				change, err := watch.Check(t.Context(), site)
+				change, err := watch.Check(t.Context(), actx)
 				if tt.masters.ended != tt.ended {
 					t.Errorf("ended: %t", tt.masters.ended)
 				}

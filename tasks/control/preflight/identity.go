@@ -43,14 +43,14 @@ const identityLines = 7
 
 // identify queries a host twice: the first query returns the facts and warms up the
 // path, the second one is timed.
-func identify(ctx context.Context, site engine.ActionContext, host string) identity {
+func identify(ctx context.Context, actx engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if _, err := runIdentityScript(ctx, site, host); err != nil {
+	if _, err := runIdentityScript(ctx, actx, host); err != nil {
 		return identity{host: host, err: err}
 	}
 	before := time.Now()
-	out, err := runIdentityScript(ctx, site, host)
+	out, err := runIdentityScript(ctx, actx, host)
 	after := time.Now()
 	if err != nil {
 		return identity{host: host, err: err}
@@ -68,8 +68,8 @@ func identify(ctx context.Context, site engine.ActionContext, host string) ident
 }
 
 // runIdentityScript returns the lines of identityScript on a host.
-func runIdentityScript(ctx context.Context, site engine.ActionContext, host string) ([]string, error) {
-	result, err := site.RunOn(ctx, host, "shell", &command.Shell{Cmd: identityScript, ReadOnly: true})
+func runIdentityScript(ctx context.Context, actx engine.ActionContext, host string) ([]string, error) {
+	result, err := actx.RunOn(ctx, host, "shell", &command.Shell{Cmd: identityScript, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

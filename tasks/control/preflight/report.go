@@ -56,8 +56,8 @@ func count(n int, what string) string {
 
 // Check collects the rows, and fails when one is a problem. The output has all rows in
 // both cases.
-func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	rows := r.Gather(ctx, site)
+func (r *Report) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	rows := r.Gather(ctx, actx)
 	change := engine.NoChange(report.Output(rows))
 	if problems := report.Problems(rows); len(problems) > 0 {
 		return change, &Problems{Rows: problems}
@@ -76,8 +76,8 @@ const maxQueries = 50
 
 // Gather returns the rows of all hosts: their own checks, the comparisons of the
 // controller, and rows for missing hosts.
-func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report.Row {
-	targets := site.Targets()
+func (r *Report) Gather(ctx context.Context, actx engine.ActionContext) []report.Row {
+	targets := actx.Targets()
 	var rows []report.Row
 	for _, host := range r.Expected {
 		if !slices.Contains(targets, host) {
@@ -86,19 +86,19 @@ func (r *Report) Gather(ctx context.Context, site engine.ActionContext) []report
 		}
 	}
 	for _, host := range targets {
-		rows = append(rows, report.Collect(host, site.Registered(host, r.Checks))...)
+		rows = append(rows, report.Collect(host, actx.Registered(host, r.Checks))...)
 	}
-	found := identifyAll(ctx, site, targets)
+	found := identifyAll(ctx, actx, targets)
 	for _, id := range found {
 		rows = append(rows, r.evaluate(id)...)
 	}
 	rows = append(rows, duplicates(found)...)
-	rows = append(rows, r.versions(site)...)
+	rows = append(rows, r.versions(actx)...)
 	report.Sort(rows)
 	return rows
 }
 
-func identifyAll(ctx context.Context, site engine.ActionContext, hosts []string) []identity {
+func identifyAll(ctx context.Context, actx engine.ActionContext, hosts []string) []identity {
 	found := make([]identity, len(hosts))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxQueries)
@@ -106,7 +106,7 @@ func identifyAll(ctx context.Context, site engine.ActionContext, hosts []string)
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			found[i] = identify(ctx, site, host)
+			found[i] = identify(ctx, actx, host)
 		})
 	}
 	wg.Wait()

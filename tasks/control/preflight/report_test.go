@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/report"
-	"deployer/tasks/control/sitetest"
 )
 
 // machine is the identity that a host's shell prints.
@@ -25,8 +25,8 @@ func good(name string) machine {
 	return machine{hostname: name, id: "id-of-" + name, arch: "x86_64", os: "debian", version: "12"}
 }
 
-func newSite(machines map[string]machine, checks map[string][]any) *sitetest.Site {
-	s := &sitetest.Site{Results: map[string]map[string]engine.Output{}}
+func newContext(machines map[string]machine, checks map[string][]any) *actiontest.Context {
+	s := &actiontest.Context{Results: map[string]map[string]engine.Output{}}
 	for _, host := range []string{"m1", "m2", "n1"} {
 		if _, ok := machines[host]; ok {
 			s.Hosts = append(s.Hosts, host)
@@ -46,7 +46,7 @@ func newSite(machines map[string]machine, checks map[string][]any) *sitetest.Sit
 }
 
 func TestPreflightWithoutProblemsSucceeds(t *testing.T) {
-	s := newSite(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")},
+	s := newContext(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")},
 		map[string][]any{"m1": {map[string]any{"check": "port 6443", "ok": true, "detail": "free"}}})
 	action := NewReport()
 	action.Checks, action.Expected = "preflight", []string{"m1", "m2", "n1"}
@@ -64,7 +64,7 @@ func TestPreflightFailsWithAllProblemsInOneTable(t *testing.T) {
 	clone.hostname, clone.id, clone.skew = "m1", "id-of-m1", -time.Hour
 	old := good("m2")
 	old.os, old.version, old.arch = "ubuntu", "20.04", "riscv64"
-	s := newSite(map[string]machine{"m1": good("m1"), "m2": old, "n1": clone}, map[string][]any{
+	s := newContext(map[string]machine{"m1": good("m1"), "m2": old, "n1": clone}, map[string][]any{
 		"m1": {map[string]any{"check": "port 6443", "ok": false, "detail": "nginx holds it", "fix": "stop it"}, map[string]any{"check": "swap", "ok": true}},
 	})
 	action := NewReport()
@@ -103,7 +103,7 @@ func TestPreflightFailsWithAllProblemsInOneTable(t *testing.T) {
 }
 
 func TestHostThatCannotBeQueriedIsAProblem(t *testing.T) {
-	s := newSite(map[string]machine{"m1": good("m1"), "n1": {}}, nil)
+	s := newContext(map[string]machine{"m1": good("m1"), "n1": {}}, nil)
 	action := NewReport()
 	action.Checks = "preflight"
 	rows := report.Problems(action.Gather(context.Background(), s))

@@ -30,32 +30,32 @@ func (c Commands) Join(hosts ...string) string {
 
 // versions returns the rows of components whose version must not change in this run. In a
 // cluster without an API server no version is in use.
-func (r *Report) versions(site engine.ActionContext) []report.Row {
-	c, ok := engine.Service[*cluster.Cluster](site.Services())
+func (r *Report) versions(actx engine.ActionContext) []report.Row {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok || r.Versions == "" {
 		return nil
 	}
-	hosts := site.Targets()
-	found := FoundVersions(site, r.Versions)
+	hosts := actx.Targets()
+	found := FoundVersions(actx, r.Versions)
 	if !slices.ContainsFunc(found, func(f cluster.Running) bool { return f.Component == "kube-apiserver" }) {
 		return nil
 	}
 	wanted := slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool { return !slices.Contains(hosts, w.Host) })
 	if r.Upgrade {
-		return versionRows(site, append(cluster.NotJoined(found, wanted), cluster.CheckUpgrade(found, wanted, r.Only...)...))
+		return versionRows(actx, append(cluster.NotJoined(found, wanted), cluster.CheckUpgrade(found, wanted, r.Only...)...))
 	}
 	problems := cluster.RefuseChanges(found, wanted)
 	for _, host := range hosts {
-		problems = append(problems, cluster.RefusePolicies(host, FoundPolicies(site, host, r.Versions), c.Nodes[host])...)
+		problems = append(problems, cluster.RefusePolicies(host, FoundPolicies(actx, host, r.Versions), c.Nodes[host])...)
 	}
-	return versionRows(site, problems)
+	return versionRows(actx, problems)
 }
 
 // FoundVersions returns the components that the hosts of the run registered under a name.
-func FoundVersions(site engine.ActionContext, name string) []cluster.Running {
+func FoundVersions(actx engine.ActionContext, name string) []cluster.Running {
 	var out []cluster.Running
-	for _, host := range site.Targets() {
-		versions, _ := actionctx.Registered(site, host, name)["versions"].(map[string]any)
+	for _, host := range actx.Targets() {
+		versions, _ := actionctx.Registered(actx, host, name)["versions"].(map[string]any)
 		for program, version := range versions {
 			text, _ := version.(string)
 			out = append(out, cluster.Running{Host: host, Component: program, Version: text})
@@ -69,8 +69,8 @@ func FoundVersions(site engine.ActionContext, name string) []cluster.Running {
 
 // FoundPolicies returns the resource managers' policies that a host registered under a
 // name; nil for a host without a kubelet.
-func FoundPolicies(site engine.ActionContext, host, name string) map[string]string {
-	out := actionctx.Registered(site, host, name)
+func FoundPolicies(actx engine.ActionContext, host, name string) map[string]string {
+	out := actionctx.Registered(actx, host, name)
 	if versions, _ := out["versions"].(map[string]any); versions["kubelet"] == nil {
 		return nil
 	}
@@ -86,8 +86,8 @@ func FoundPolicies(site engine.ActionContext, host, name string) map[string]stri
 const maxNamed = 8
 
 // versionRows returns a row for each problem, which names all hosts that have it.
-func versionRows(site engine.ActionContext, problems cluster.Problems) []report.Row {
-	commands, _ := engine.Service[Commands](site.Services())
+func versionRows(actx engine.ActionContext, problems cluster.Problems) []report.Row {
+	commands, _ := engine.Service[Commands](actx.Services())
 	var rows []report.Row
 	for _, p := range problems {
 		text := p.Message

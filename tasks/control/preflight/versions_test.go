@@ -66,7 +66,7 @@ func TestVersionsInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSite(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")}, nil)
+		s := newContext(map[string]machine{"m1": good("m1"), "m2": good("m2"), "n1": good("n1")}, nil)
 		s.Provided = engine.Services{}
 		engine.Provide(s.Provided, resolved)
 		engine.Provide(s.Provided, Commands{Upgrade: "deployer upgrade -i x.yaml", ScaleUp: "deployer scale-up -i x.yaml"})

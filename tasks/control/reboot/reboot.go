@@ -39,25 +39,25 @@ func (r *Reboot) Check(context.Context, engine.ActionContext) (engine.Change, er
 }
 
 // Apply reboots the host and waits. The output has rebooted and elapsed, seconds.
-func (r *Reboot) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
+func (r *Reboot) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
-	if err := pause(ctx, site, r.PreRebootDelay, "before the reboot"); err != nil {
+	if err := pause(ctx, actx, r.PreRebootDelay, "before the reboot"); err != nil {
 		return nil, err
 	}
 	timeout := cmp.Or(r.RebootTimeout, 10*time.Minute)
 	late, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the host is not back within %s", timeout))
 	defer cancel()
-	if err := r.reboot(late, site); err != nil {
+	if err := r.reboot(late, actx); err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, site, r.PostRebootDelay, "after the reboot"); err != nil {
+	if err := pause(ctx, actx, r.PostRebootDelay, "after the reboot"); err != nil {
 		return nil, err
 	}
-	if err := r.test(ctx, site, timeout-time.Since(began)); err != nil {
+	if err := r.test(ctx, actx, timeout-time.Since(began)); err != nil {
 		return nil, err
 	}
 	// From here on only a run that goes on from this one finds it done.
-	if err := settled(site.RunOn(ctx, site.Host(), "host_reboot", &reboot.Reboot{Step: site.Step(), Done: true})); err != nil {
+	if err := settled(actx.RunOn(ctx, actx.Host(), "host_reboot", &reboot.Reboot{Step: actx.Step(), Done: true})); err != nil {
 		return nil, err
 	}
 	return engine.Output{"rebooted": true, "elapsed": time.Since(began).Seconds()}, nil
@@ -66,19 +66,19 @@ func (r *Reboot) Apply(ctx context.Context, site engine.ActionContext, _ engine.
 // reboot asks the host until it says that it has rebooted for this step. One that
 // goes down may be gone before it answers, and may answer once more before it
 // is gone.
-func (r *Reboot) reboot(ctx context.Context, site engine.ActionContext) error {
-	resumes, _ := engine.Service[Resumes](site.Services())
-	ask := &reboot.Reboot{Step: site.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
+func (r *Reboot) reboot(ctx context.Context, actx engine.ActionContext) error {
+	resumes, _ := engine.Service[Resumes](actx.Services())
+	ask := &reboot.Reboot{Step: actx.Step(), Resumes: string(resumes), Msg: cmp.Or(r.Msg, "deployer reboots this host"), Command: r.RebootCommand}
 	for {
-		res, err := site.RunOn(ctx, site.Host(), "host_reboot", ask)
+		res, err := actx.RunOn(ctx, actx.Host(), "host_reboot", ask)
 		switch err := settled(res, err); {
 		case err != nil && !isLost(err):
 			return err
 		case err == nil && res.Status == engine.StatusOK:
 			return nil
 		}
-		site.Progress("the host reboots; waiting until it is back")
-		if err := site.Reconnect(ctx); err != nil {
+		actx.Progress("the host reboots; waiting until it is back")
+		if err := actx.Reconnect(ctx); err != nil {
 			return err
 		}
 	}
@@ -99,13 +99,13 @@ func settled(res engine.Result, err error) error {
 }
 
 // test tries test_command until it succeeds.
-func (r *Reboot) test(ctx context.Context, site engine.ActionContext, left time.Duration) error {
+func (r *Reboot) test(ctx context.Context, actx engine.ActionContext, left time.Duration) error {
 	if len(r.TestCommand) == 0 {
 		return nil
 	}
 	said := ""
 	err := poll.Until(ctx, max(left, time.Second), time.Second, func(ctx context.Context) (string, bool, error) {
-		res, err := site.RunOn(ctx, site.Host(), "command", &command.Command{Cmd: r.TestCommand, ReadOnly: true})
+		res, err := actx.RunOn(ctx, actx.Host(), "command", &command.Command{Cmd: r.TestCommand, ReadOnly: true})
 		switch {
 		case err != nil:
 			return "", false, err
@@ -114,7 +114,7 @@ func (r *Reboot) test(ctx context.Context, site engine.ActionContext, left time.
 		}
 		if said != res.Failure.Message {
 			said = res.Failure.Message
-			site.Progress("the host is back; waiting for test_command: " + said)
+			actx.Progress("the host is back; waiting for test_command: " + said)
 		}
 		return said, false, nil
 	})
@@ -124,10 +124,10 @@ func (r *Reboot) test(ctx context.Context, site engine.ActionContext, left time.
 	return nil
 }
 
-func pause(ctx context.Context, site engine.ActionContext, d time.Duration, when string) error {
+func pause(ctx context.Context, actx engine.ActionContext, d time.Duration, when string) error {
 	if d <= 0 {
 		return nil
 	}
-	site.Progress(strings.Join([]string{"pausing", d.String(), when}, " "))
+	actx.Progress(strings.Join([]string{"pausing", d.String(), when}, " "))
 	return poll.Sleep(ctx, d)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/sitetest"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/hostcmd"
 	"deployer/tasks/reboot"
 )
@@ -21,7 +21,7 @@ func (lost) Retryable() bool { return true }
 
 // rebootScript is a host with prepared answers to its module and commands, in order.
 type rebootScript struct {
-	site    *sitetest.Site
+	actx    *actiontest.Context
 	answers []func() (engine.Result, error) // answers of the module, in order
 	tests   int                             // number of failures of test_command
 	did     []string
@@ -29,7 +29,7 @@ type rebootScript struct {
 
 func newRebootScript(answers ...func() (engine.Result, error)) *rebootScript {
 	s := &rebootScript{answers: answers}
-	s.site = &sitetest.Site{Name: "m1", RunFunc: func(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
+	s.actx = &actiontest.Context{Name: "m1", RunFunc: func(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
 		s.did = append(s.did, module)
 		if module == "command" {
 			if s.tests--; s.tests >= 0 {
@@ -85,7 +85,7 @@ func TestReboot(t *testing.T) {
 			"the host has rebooted, but systemctl is-system-running does not succeed: timeout after 1s: starting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.args.Apply(t.Context(), c.host.site, engine.Change{})
+			_, err := c.args.Apply(t.Context(), c.host.actx, engine.Change{})
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
@@ -101,7 +101,7 @@ func TestReboot(t *testing.T) {
 
 func TestCheckAlwaysNeedsAReboot(t *testing.T) {
 	t.Parallel()
-	change, err := (&Reboot{}).Check(t.Context(), &sitetest.Site{})
+	change, err := (&Reboot{}).Check(t.Context(), &actiontest.Context{})
 	if err != nil || !change.Needed || change.Effects[0].Kind != engine.EffectReboot {
 		t.Errorf("%+v, %v", change, err)
 	}

@@ -48,14 +48,14 @@ func (m *Missing) summary() string {
 func (*Require) ReadOnly() bool { return true }
 
 // Check compares what the hosts have with what the authorities have issued.
-func (r *Require) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (r *Require) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	var rows []report.Row
-	for _, host := range site.Targets() {
-		out := actionctx.Registered(site, host, r.Found)
+	for _, host := range actx.Targets() {
+		out := actionctx.Registered(actx, host, r.Found)
 		if out == nil {
 			continue
 		}

@@ -37,12 +37,12 @@ type requested struct {
 
 // Check compares the directory with the requests. It fails for a request that names
 // anything other than the cluster's table.
-func (w *Write) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	d, err := w.plan(site)
+func (w *Write) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	d, err := w.plan(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	c, _ := actionctx.Cluster(site)
+	c, _ := actionctx.Cluster(actx)
 	change := engine.Change{Needed: len(d.write)+len(d.remove) > 0}
 	for _, name := range d.names() {
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: filepath.Join(c.ExternalAuthorities.Requests, name), Action: "write"})
@@ -54,19 +54,19 @@ func (w *Write) Check(_ context.Context, site engine.ActionContext) (engine.Chan
 }
 
 // Apply writes the files.
-func (w *Write) Apply(_ context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	d, err := w.plan(site)
+func (w *Write) Apply(_ context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	d, err := w.plan(actx)
 	if err != nil {
 		return nil, err
 	}
-	c, _ := actionctx.Cluster(site)
+	c, _ := actionctx.Cluster(actx)
 	return nil, d.apply(c.ExternalAuthorities.Requests)
 }
 
 // plan returns the differences of the directory from the requests of the hosts. Requests of
 // hosts that are not in the run stay.
-func (w *Write) plan(site engine.ActionContext) (*directory, error) {
-	c, err := actionctx.Cluster(site)
+func (w *Write) plan(actx engine.ActionContext) (*directory, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func (w *Write) plan(site engine.ActionContext) (*directory, error) {
 	var index Index
 	var heard []string
 	var errs []error
-	for _, host := range site.Targets() {
-		out := actionctx.Registered(site, host, w.Found)
+	for _, host := range actx.Targets() {
+		out := actionctx.Registered(actx, host, w.Found)
 		if out["requests"] == nil { // also in a dry run, which makes no keys
 			continue
 		}

@@ -28,13 +28,13 @@ const maxLeaseAge = 60 * time.Second
 // requireAllServers returns an error when an API server may run without the keys of this
 // run: on a master that has not registered its files, or on a host that is no master of
 // the inventory.
-func requireAllServers(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, found string) error {
-	held := keyring.Found(site, found)
+func requireAllServers(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, found string) error {
+	held := keyring.Found(actx, found)
 	missing := slices.DeleteFunc(slices.Clone(c.Masters), func(master string) bool { return held[master] != nil })
 	if len(missing) > 0 {
 		return fmt.Errorf("%s did not report the keys of the API server: a rotation needs every master", strings.Join(missing, ", "))
 	}
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return err
 	}

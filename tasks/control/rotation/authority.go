@@ -46,12 +46,12 @@ func NewAuthority() *Authority { return &Authority{MinAge: 24 * time.Hour} }
 func (*Authority) ReadOnly() bool { return true }
 
 // Check takes the step.
-func (a *Authority) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (a *Authority) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, err := keyring.Of(site)
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -59,7 +59,7 @@ func (a *Authority) Check(ctx context.Context, site engine.ActionContext) (engin
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if err := a.requireHosts(ctx, site, c); err != nil {
+	if err := a.requireHosts(ctx, actx, c); err != nil {
 		return engine.Change{}, err
 	}
 	now := time.Now()
@@ -88,9 +88,9 @@ func (a *Authority) Check(ctx context.Context, site engine.ActionContext) (engin
 }
 
 // Apply reports the result; the step is taken already.
-func (*Authority) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
+func (*Authority) Apply(_ context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
 	for _, e := range change.Effects {
-		site.Progress(e.Target + ": " + e.Action)
+		actx.Progress(e.Target + ": " + e.Action)
 	}
 	return nil, nil
 }
@@ -133,15 +133,15 @@ func (a *Authority) young(authority *keyring.Authority, now time.Time) bool {
 }
 
 // requireHosts returns an error when the step would cut off a host that is in use.
-func (a *Authority) requireHosts(ctx context.Context, site engine.ActionContext, c *cluster.Cluster) error {
+func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster) error {
 	var behind, absent []string
 	for _, host := range c.Order {
 		n := c.Nodes[host]
 		switch {
 		case !n.IsNode && !n.IsEtcd:
-		case actionctx.Registered(site, host, a.Begun) == nil:
+		case actionctx.Registered(actx, host, a.Begun) == nil:
 			absent = append(absent, host)
-		case a.Step != stepAdd && actionctx.Registered(site, host, a.Done) == nil:
+		case a.Step != stepAdd && actionctx.Registered(actx, host, a.Done) == nil:
 			behind = append(behind, host)
 		}
 	}
@@ -157,16 +157,16 @@ func (a *Authority) requireHosts(ctx context.Context, site engine.ActionContext,
 			return fmt.Errorf("%s cannot be reached: a rotation needs every master and every member of etcd", host)
 		}
 	}
-	if err := requireAllServers(ctx, site, c, a.Found); err != nil || len(absent) == 0 {
+	if err := requireAllServers(ctx, actx, c, a.Found); err != nil || len(absent) == 0 {
 		return err
 	}
-	return requireDown(ctx, site, absent)
+	return requireDown(ctx, actx, absent)
 }
 
 // requireDown returns an error when one of the hosts, which are not in the run, is a node
 // in use.
-func requireDown(ctx context.Context, site engine.ActionContext, hosts []string) error {
-	client, err := kube.Open(ctx, site)
+func requireDown(ctx context.Context, actx engine.ActionContext, hosts []string) error {
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ func NewKey() *Key { return &Key{MinAge: 24 * time.Hour} }
 func (*Key) ReadOnly() bool { return true }
 
 // Check takes the step.
-func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	ring, keys, file, err := load(site)
+func (k *Key) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	ring, keys, file, err := load(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -58,22 +58,22 @@ func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Chan
 		return engine.Change{}, err
 	}
 	if k.Step == stepAdd {
-		c, err := actionctx.Cluster(site)
+		c, err := actionctx.Cluster(actx)
 		if err != nil {
 			return engine.Change{}, err
 		}
-		if err := requireAllServers(ctx, site, c, k.Found); err != nil {
+		if err := requireAllServers(ctx, actx, c, k.Found); err != nil {
 			return engine.Change{}, err
 		}
-		switch last, begun, err := k.dropping(ctx, site, file); {
+		switch last, begun, err := k.dropping(ctx, actx, file); {
 		case err != nil:
 			return engine.Change{}, err
 		case begun:
 			next, action = last, dropAction(file)
 		}
 	}
-	if k.Step == stepDrop && action != "" && !site.CheckOnly() {
-		if err := requireRewritten(ctx, site, file); err != nil {
+	if k.Step == stepDrop && action != "" && !actx.CheckOnly() {
+		if err := requireRewritten(ctx, actx, file); err != nil {
 			return engine.Change{}, err
 		}
 	}
@@ -97,8 +97,8 @@ func (k *Key) Check(ctx context.Context, site engine.ActionContext) (engine.Chan
 }
 
 // Apply reports the result; the step is taken already.
-func (*Key) Apply(_ context.Context, site engine.ActionContext, change engine.Change) (engine.Output, error) {
-	site.Progress(change.Effects[0].Action)
+func (*Key) Apply(_ context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
+	actx.Progress(change.Effects[0].Action)
 	return nil, nil
 }
 
@@ -146,9 +146,9 @@ func dropAction(file *encryption.File) string {
 
 // dropping returns the file of the step drop when a former run has begun to take it and
 // etcd holds no value of another key.
-func (k *Key) dropping(ctx context.Context, site engine.ActionContext, merged *encryption.File) (*encryption.File, bool, error) {
+func (k *Key) dropping(ctx context.Context, actx engine.ActionContext, merged *encryption.File) (*encryption.File, bool, error) {
 	var files []*encryption.File
-	for host, held := range keyring.Found(site, k.Found) {
+	for host, held := range keyring.Found(actx, k.Found) {
 		if held[keyring.EncryptionConf] == nil {
 			continue
 		}
@@ -162,21 +162,21 @@ func (k *Key) dropping(ctx context.Context, site engine.ActionContext, merged *e
 	if !begun {
 		return nil, false, nil
 	}
-	found, err := scan(ctx, site, merged, nil)
+	found, err := scan(ctx, actx, merged, nil)
 	return last, err == nil && len(found.keys) == 0, err
 }
 
 // load returns the keys of the run and their encryption configuration. It fails when
 // deployer cannot rotate the key.
-func load(site engine.ActionContext) (*keyring.Keyring, *keyring.Keys, *encryption.File, error) {
-	c, err := actionctx.Cluster(site)
+func load(actx engine.ActionContext) (*keyring.Keyring, *keyring.Keys, *encryption.File, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if !c.Encryption.AtRest {
 		return nil, nil, nil, errors.New("there is no key to rotate: the inventory says cluster.encryption.at_rest: false")
 	}
-	ring, err := keyring.Of(site)
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -49,11 +49,11 @@ type Published struct {
 func NewPublished() *Published { return &Published{Timeout: 3 * time.Minute} }
 
 // Check waits, except in a dry run.
-func (p *Published) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	if site.CheckOnly() {
+func (p *Published) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	if actx.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
-	root, front, client, err := p.open(ctx, site)
+	root, front, client, err := p.open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -81,8 +81,8 @@ func (p *Published) Check(ctx context.Context, site engine.ActionContext) (engin
 }
 
 // Apply patches the objects.
-func (p *Published) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	root, front, client, err := p.open(ctx, site)
+func (p *Published) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	root, front, client, err := p.open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +98,11 @@ func (p *Published) Apply(ctx context.Context, site engine.ActionContext, _ engi
 	return nil, nil
 }
 
-func (p *Published) open(ctx context.Context, site engine.ActionContext) (root, front published, client *kube.Client, err error) {
-	if client, err = kube.Open(ctx, site); err != nil {
+func (p *Published) open(ctx context.Context, actx engine.ActionContext) (root, front published, client *kube.Client, err error) {
+	if client, err = kube.Open(ctx, actx); err != nil {
 		return published{}, published{}, nil, err
 	}
-	ring, _ := engine.Service[*keyring.Keyring](site.Services()) // kube.Open has used it
+	ring, _ := engine.Service[*keyring.Keyring](actx.Services()) // kube.Open has used it
 	keys, err := ring.Keys()
 	if err == nil {
 		root.Authority, err = keys.Authority(keyring.Cluster)

@@ -30,15 +30,15 @@ type Rewrite struct {
 func NewRewrite() *Rewrite { return &Rewrite{Rate: 50} }
 
 // Check counts the objects to write again.
-func (r *Rewrite) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+func (r *Rewrite) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	if r.Rate < 1 {
 		return engine.Change{}, fmt.Errorf("rate %d: it must be at least 1", r.Rate)
 	}
-	_, _, file, err := load(site)
+	_, _, file, err := load(actx)
 	if err != nil || len(file.FormerPrefixes()) == 0 {
 		return engine.Change{}, err
 	}
-	found, err := scan(ctx, site, file, nil)
+	found, err := scan(ctx, actx, file, nil)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -47,16 +47,16 @@ func (r *Rewrite) Check(ctx context.Context, site engine.ActionContext) (engine.
 }
 
 // Apply writes the objects again. Output: objects, the number of written objects.
-func (r *Rewrite) Apply(ctx context.Context, site engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	_, _, file, err := load(site)
+func (r *Rewrite) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	_, _, file, err := load(actx)
 	if err != nil {
 		return nil, err
 	}
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := tryKey(ctx, site, file)
+	found, err := tryKey(ctx, actx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (r *Rewrite) Apply(ctx context.Context, site engine.ActionContext, _ engine
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{client: client, site: site, limit: flowcontrol.NewTokenBucketRateLimiter(float32(r.Rate), 1), key: file.Keys()[0]}
+	w := &writer{client: client, actx: actx, limit: flowcontrol.NewTokenBucketRateLimiter(float32(r.Rate), 1), key: file.Keys()[0]}
 	written, err := w.rounds(ctx, file, resources, found)
 	return engine.Output{"objects": written}, err
 }
@@ -72,7 +72,7 @@ func (r *Rewrite) Apply(ctx context.Context, site engine.ActionContext, _ engine
 // writer writes objects again.
 type writer struct {
 	client *kube.Client
-	site   engine.ActionContext
+	actx   engine.ActionContext
 	limit  flowcontrol.RateLimiter
 	key    string
 }
@@ -93,7 +93,7 @@ func (w *writer) rounds(ctx context.Context, file *encryption.File, resources []
 		if last, err = w.round(ctx, resources, found); err != nil {
 			return 0, err
 		}
-		if found, err = scan(ctx, w.site, file, nil); err != nil {
+		if found, err = scan(ctx, w.actx, file, nil); err != nil {
 			return 0, err
 		}
 	}
@@ -125,7 +125,7 @@ func (w *writer) round(ctx context.Context, resources []schema.GroupVersionResou
 			done++
 			if time.Since(reported) > 5*time.Second {
 				reported = time.Now()
-				w.site.Progress(fmt.Sprintf("%d of %d objects are encrypted with %s", done, len(found.keys), w.key))
+				w.actx.Progress(fmt.Sprintf("%d of %d objects are encrypted with %s", done, len(found.keys), w.key))
 			}
 			return nil
 		})
@@ -133,6 +133,6 @@ func (w *writer) round(ctx context.Context, resources []schema.GroupVersionResou
 			return last, err
 		}
 	}
-	w.site.Progress(fmt.Sprintf("%d objects are encrypted with %s", done, w.key))
+	w.actx.Progress(fmt.Sprintf("%d objects are encrypted with %s", done, w.key))
 	return last, nil
 }

@@ -24,18 +24,18 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/encryption"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 )
 
 const newName = "key-20261123-073015"
 
 // lab is a cluster of two masters: API servers that encrypt, and etcd with their values.
 type lab struct {
-	*sitetest.Site
+	*actiontest.Context
 	api     *kubetest.API
 	ring    *keyring.Keyring
 	servers map[string]*httptest.Server
@@ -69,7 +69,7 @@ func newLab(t *testing.T) *lab {
 	engine.Provide(services, etcd.Opener(func(string, string) (etcd.Member, error) { return member{l: l}, nil }))
 	engine.Provide(services, &cluster.Cluster{Masters: []string{"m1", "m2"}, API: cluster.API{Port: 6443}, Encryption: cluster.Encryption{AtRest: true},
 		Etcd: cluster.Etcd{Members: []cluster.Endpoint{{Name: "m1", HostPort: "10.0.0.1:2379"}}, Peers: []cluster.Endpoint{{Name: "m1", URL: "https://10.0.0.1:2380"}}}})
-	l.Site = &sitetest.Site{Name: "m1", Run: "r1", Hosts: []string{"m1", "m2"}, Provided: services, DialFunc: l.dial}
+	l.Context = &actiontest.Context{Name: "m1", Run: "r1", Hosts: []string{"m1", "m2"}, Provided: services, DialFunc: l.dial}
 	held := engine.Output{"files": map[string]any{keyring.EncryptionConf: string(keys.Files()[keyring.EncryptionConf])}}
 	l.Results = map[string]map[string]engine.Output{"m1": {"found": held}, "m2": {"found": held}}
 	l.put("/api/v1/namespaces/kube-system", map[string]any{"kind": "Namespace"})

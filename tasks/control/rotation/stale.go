@@ -25,10 +25,10 @@ type stale struct {
 
 // scan reads all values of etcd and returns the stale ones. visit is called for every
 // value and may be nil.
-func scan(ctx context.Context, site engine.ActionContext, file *encryption.File, visit func(key string, value []byte)) (*stale, error) {
+func scan(ctx context.Context, actx engine.ActionContext, file *encryption.File, visit func(key string, value []byte)) (*stale, error) {
 	s := &stale{keys: map[string]bool{}, suffixes: map[string]bool{}}
 	former := file.FormerPrefixes()
-	err := etcd.EachValue(ctx, site, func(key string, value []byte) {
+	err := etcd.EachValue(ctx, actx, func(key string, value []byte) {
 		if visit != nil {
 			visit(key, value)
 		}
@@ -64,8 +64,8 @@ func (s *stale) String() string {
 }
 
 // requireRewritten returns an error while etcd holds a stale value.
-func requireRewritten(ctx context.Context, site engine.ActionContext, file *encryption.File) error {
-	found, err := scan(ctx, site, file, nil)
+func requireRewritten(ctx context.Context, actx engine.ActionContext, file *encryption.File) error {
+	found, err := scan(ctx, actx, file, nil)
 	switch {
 	case err != nil:
 		return err

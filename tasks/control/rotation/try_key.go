@@ -30,27 +30,27 @@ const (
 // tryKey writes a Secret through the API server of each master. It requires that etcd has
 // it encrypted as the file says, and that every API server reads it. It returns the stale
 // objects. A file that does not name Secrets is not tried.
-func tryKey(ctx context.Context, site engine.ActionContext, file *encryption.File) (*stale, error) {
-	c, err := actionctx.Cluster(site)
+func tryKey(ctx context.Context, actx engine.ActionContext, file *encryption.File) (*stale, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(file.Resources(), func(r string) bool { return r == "secrets" || r == "*." || r == "*.*" }) {
-		return scan(ctx, site, file, nil)
+		return scan(ctx, actx, file, nil)
 	}
-	access, err := kube.AccessOf(ctx, site)
+	access, err := kube.AccessOf(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
 	written := map[string]string{} // prefixes of values, by master
-	defer removeTries(ctx, site, c.Masters)
+	defer removeTries(ctx, actx, c.Masters)
 	for _, master := range c.Masters {
-		if err := writeTry(ctx, access, master, site.RunID()); err != nil {
+		if err := writeTry(ctx, access, master, actx.RunID()); err != nil {
 			return nil, fmt.Errorf("writing a Secret through the API server of %s: %w", master, err)
 		}
 	}
 	current := file.CurrentPrefixes()
-	found, err := scan(ctx, site, file, func(key string, value []byte) {
+	found, err := scan(ctx, actx, file, func(key string, value []byte) {
 		master, is := strings.CutPrefix(key[strings.LastIndex(key, "/")+1:], tryPrefix)
 		if !is || !strings.Contains(key, "/secrets/"+tryNamespace+"/") {
 			return
@@ -111,10 +111,10 @@ func readTries(ctx context.Context, access *kube.Access, master string, writers 
 }
 
 // removeTries removes the Secrets. The next run removes those that it cannot remove.
-func removeTries(ctx context.Context, site engine.ActionContext, masters []string) {
+func removeTries(ctx context.Context, actx engine.ActionContext, masters []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer cancel()
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	var errs []error
 	for _, master := range masters {
 		if err == nil {
@@ -122,6 +122,6 @@ func removeTries(ctx context.Context, site engine.ActionContext, masters []strin
 		}
 	}
 	if err := errors.Join(append(errs, err)...); err != nil {
-		site.Progress("removing Secrets " + tryNamespace + "/" + tryPrefix + "*: " + err.Error())
+		actx.Progress("removing Secrets " + tryNamespace + "/" + tryPrefix + "*: " + err.Error())
 	}
 }

@@ -29,8 +29,8 @@ type Transition struct {
 func (*Transition) ReadOnly() bool { return true }
 
 // Check compares the sessions.
-func (t *Transition) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (t *Transition) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -39,10 +39,10 @@ func (t *Transition) Check(_ context.Context, site engine.ActionContext) (engine
 		byAddress[node.IP] = name
 	}
 	wanted, present := map[string][]cluster.Peer{}, map[string][]cluster.Peer{}
-	targets := site.Targets() // without the nodes on which an earlier step of the run has failed
+	targets := actx.Targets() // without the nodes on which an earlier step of the run has failed
 	for _, name := range c.NodeNames {
 		wanted[name] = c.Nodes[name].BGP.Peers
-		if found := actionctx.Registered(site, name, t.Found); found != nil && slices.Contains(targets, name) {
+		if found := actionctx.Registered(actx, name, t.Found); found != nil && slices.Contains(targets, name) {
 			files, _ := found["files"].(map[string]any)
 			conf, _ := files[birdConf].(string)
 			present[name] = peers(conf, c.Nodes, byAddress)

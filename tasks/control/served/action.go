@@ -40,22 +40,22 @@ const (
 
 // Check waits until every process serves the certificate of its file, except in a dry
 // run. The output field `served` has the names.
-func (s *Served) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (s *Served) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	var names []string
-	for _, cert := range cluster.ServedCertificates(c, site.Host()) {
+	for _, cert := range cluster.ServedCertificates(c, actx.Host()) {
 		if !s.wants(cert.Name) {
 			continue
 		}
 		names = append(names, cert.Name)
-		if site.CheckOnly() {
+		if actx.CheckOnly() {
 			continue
 		}
 		err := poll.Until(ctx, s.Timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
-			reason := compare(ctx, site, cert)
+			reason := compare(ctx, actx, cert)
 			if reason == nil {
 				return "", true, nil
 			}
@@ -78,12 +78,12 @@ func (s *Served) wants(name string) bool {
 }
 
 // compare returns nil when the address serves the certificate of the file.
-func compare(ctx context.Context, site engine.ActionContext, cert cluster.ServedCertificate) error {
-	want, err := fingerprint(ctx, site, cert.Path)
+func compare(ctx context.Context, actx engine.ActionContext, cert cluster.ServedCertificate) error {
+	want, err := fingerprint(ctx, actx, cert.Path)
 	if err != nil {
 		return err
 	}
-	got, err := handshake(ctx, site, cert.Address)
+	got, err := handshake(ctx, actx, cert.Address)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func compare(ctx context.Context, site engine.ActionContext, cert cluster.Served
 }
 
 // fingerprint returns the SHA-256 of the certificate in a file of the host, as hex.
-func fingerprint(ctx context.Context, site engine.ActionContext, path string) (string, error) {
-	res, err := site.RunOn(ctx, site.Host(), "cert_check", &certificate.Checks{Paths: []string{path}})
+func fingerprint(ctx context.Context, actx engine.ActionContext, path string) (string, error) {
+	res, err := actx.RunOn(ctx, actx.Host(), "cert_check", &certificate.Checks{Paths: []string{path}})
 	if err == nil && res.Failure != nil {
 		err = res.Failure
 	}
@@ -115,10 +115,10 @@ func fingerprint(ctx context.Context, site engine.ActionContext, path string) (s
 
 // handshake returns the certificate that an address serves. Servers that want a client's
 // certificate may refuse the connection after that, which does not matter here.
-func handshake(ctx context.Context, site engine.ActionContext, address string) (*x509.Certificate, error) {
+func handshake(ctx context.Context, actx engine.ActionContext, address string) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	conn, err := site.Dial(ctx, site.Host(), "tcp", address)
+	conn, err := actx.Dial(ctx, actx.Host(), "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", address, err)
 	}

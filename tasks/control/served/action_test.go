@@ -17,7 +17,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/sitetest"
+	"deployer/tasks/control/actiontest"
 )
 
 // selfSigned returns a certificate with a key.
@@ -37,14 +37,14 @@ func selfSigned(t *testing.T) tls.Certificate {
 
 // server serves the certificate that serving returns, on any address of a host, and
 // demands one of the client, as etcd does.
-func server(t *testing.T, file []byte, serving func() tls.Certificate) *sitetest.Site {
+func server(t *testing.T, file []byte, serving func() tls.Certificate) *actiontest.Context {
 	t.Helper()
 	sum := sha256.Sum256(file)
-	site := &sitetest.Site{Name: "m1", Provided: engine.Services{}}
-	engine.Provide(site.Provided, &cluster.Cluster{Nodes: map[string]cluster.Node{
+	actx := &actiontest.Context{Name: "m1", Provided: engine.Services{}}
+	engine.Provide(actx.Provided, &cluster.Cluster{Nodes: map[string]cluster.Node{
 		"m1": {IP: "10.0.0.1", Certificates: []cluster.Certificate{{Name: "etcd/server", CertPath: "/server.crt"}, {Name: "etcd/healthcheck-client", CertPath: "/client.crt"}}},
 	}})
-	site.DialFunc = func(_ context.Context, _, _, address string) (net.Conn, error) {
+	actx.DialFunc = func(_ context.Context, _, _, address string) (net.Conn, error) {
 		if address != "10.0.0.1:2379" {
 			t.Errorf("connects to %s", address)
 		}
@@ -56,23 +56,23 @@ func server(t *testing.T, file []byte, serving func() tls.Certificate) *sitetest
 		}()
 		return ours, nil
 	}
-	site.RunFunc = func(context.Context, string, string, engine.Module) (engine.Result, error) {
+	actx.RunFunc = func(context.Context, string, string, engine.Module) (engine.Result, error) {
 		return engine.Result{Output: engine.Output{"certificates": []any{map[string]any{"fingerprint": hex.EncodeToString(sum[:])}}}}, nil
 	}
-	return site
+	return actx
 }
 
 func TestServedCertificateIsThatOfTheFile(t *testing.T) {
 	t.Parallel()
 	former, renewed := selfSigned(t), selfSigned(t)
 	handshakes := 0
-	site := server(t, renewed.Certificate[0], func() tls.Certificate {
+	actx := server(t, renewed.Certificate[0], func() tls.Certificate {
 		if handshakes++; handshakes < 3 {
 			return former
 		}
 		return renewed
 	})
-	if _, err := NewServed().Check(t.Context(), site); err != nil || handshakes != 3 {
+	if _, err := NewServed().Check(t.Context(), actx); err != nil || handshakes != 3 {
 		t.Errorf("after %d handshakes: %v", handshakes, err)
 	}
 }
@@ -80,13 +80,13 @@ func TestServedCertificateIsThatOfTheFile(t *testing.T) {
 func TestFormerCertificateIsAFailure(t *testing.T) {
 	t.Parallel()
 	former := selfSigned(t)
-	site := server(t, selfSigned(t).Certificate[0], func() tls.Certificate { return former })
-	_, err := (&Served{Timeout: 1500 * time.Millisecond}).Check(t.Context(), site)
+	actx := server(t, selfSigned(t).Certificate[0], func() tls.Certificate { return former })
+	_, err := (&Served{Timeout: 1500 * time.Millisecond}).Check(t.Context(), actx)
 	if err == nil || !strings.Contains(err.Error(), "waiting until 10.0.0.1:2379 serves the certificate /server.crt: ") || !strings.Contains(err.Error(), "serves another certificate") {
 		t.Errorf("error %v", err)
 	}
-	site.Check = true
-	if _, err := NewServed().Check(t.Context(), site); err != nil {
+	actx.Check = true
+	if _, err := NewServed().Check(t.Context(), actx); err != nil {
 		t.Errorf("a dry run waits: %v", err)
 	}
 }

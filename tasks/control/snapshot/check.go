@@ -23,13 +23,13 @@ func (*Check) ReadOnly() bool { return true }
 
 // Check reads the snapshot. It fails when the file is not whole, or when keys do not
 // belong to it.
-func (s *Check) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
+func (s *Check) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	if err := Verify(s.File); err != nil {
 		return engine.Change{}, err
 	}
 	var files keyring.Files
 	if !s.IgnoreKeys {
-		ring, err := keyring.Of(site)
+		ring, err := keyring.Of(actx)
 		if err != nil {
 			return engine.Change{}, err
 		}

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/secretbox"
 
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
-	"deployer/tasks/control/sitetest"
 )
 
 // write is one change of a key; no value deletes it.
@@ -128,7 +128,7 @@ func TestContentOfASnapshot(t *testing.T) {
 	if err := ring.Fill(keys); err != nil {
 		t.Fatal(err)
 	}
-	s := &sitetest.Site{Provided: engine.Services{}}
+	s := &actiontest.Context{Provided: engine.Services{}}
 	engine.Provide(s.Provided, ring)
 	change, err := (&Check{File: path}).Check(t.Context(), s)
 	if err != nil || change.Needed {
@@ -158,7 +158,7 @@ func TestKeysOfAnotherCluster(t *testing.T) {
 		if _, err := Read(path, others.Files()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if _, err := (&Check{File: path, IgnoreKeys: true}).Check(t.Context(), &sitetest.Site{}); err != nil {
+		if _, err := (&Check{File: path, IgnoreKeys: true}).Check(t.Context(), &actiontest.Context{}); err != nil {
 			t.Errorf("ignored: %v", err)
 		}
 	}

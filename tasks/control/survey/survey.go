@@ -39,17 +39,17 @@ type Survey struct {
 func (*Survey) ReadOnly() bool { return true }
 
 // Check examines the cluster.
-func (s *Survey) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (s *Survey) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	found, ok := engine.Service[*compare.Observed](site.Services())
+	found, ok := engine.Service[*compare.Observed](actx.Services())
 	if !ok {
 		return engine.Change{}, errors.New("the program that started this run does not ask for a survey")
 	}
-	found.Hosts = s.hosts(site)
-	if reason := s.cluster(ctx, site, c, found); reason != nil {
+	found.Hosts = s.hosts(actx)
+	if reason := s.cluster(ctx, actx, c, found); reason != nil {
 		found.EtcdError, found.APIError = reason.Error(), reason.Error()
 	}
 	return engine.NoChange(nil), nil
@@ -61,15 +61,15 @@ func (*Survey) Apply(context.Context, engine.ActionContext, engine.Change) (engi
 }
 
 // hosts returns what the hosts of the run have registered.
-func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
+func (s *Survey) hosts(actx engine.ActionContext) map[string]compare.Host {
 	out := map[string]compare.Host{}
 	versions := map[string][]cluster.Running{}
-	for _, r := range preflight.FoundVersions(site, s.Versions) {
+	for _, r := range preflight.FoundVersions(actx, s.Versions) {
 		versions[r.Host] = append(versions[r.Host], r)
 	}
-	for _, host := range site.Targets() {
+	for _, host := range actx.Targets() {
 		exists := func(name string) bool {
-			yes, _ := actionctx.Registered(site, host, name)["exists"].(bool)
+			yes, _ := actionctx.Registered(actx, host, name)["exists"].(bool)
 			return yes
 		}
 		out[host] = compare.Host{
@@ -82,39 +82,39 @@ func (s *Survey) hosts(site engine.ActionContext) map[string]compare.Host {
 }
 
 // cluster asks etcd and the API. An error is the reason why neither can be asked.
-func (s *Survey) cluster(ctx context.Context, site engine.ActionContext, c *cluster.Cluster, found *compare.Observed) error {
-	ring, err := keyring.Of(site)
+func (s *Survey) cluster(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, found *compare.Observed) error {
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return err
 	}
-	if err := keyring.Ensure(ctx, site, ring); err != nil {
+	if err := keyring.Ensure(ctx, actx, ring); err != nil {
 		return err
 	}
-	open, err := etcd.OpenWith(ctx, site, ring)
+	open, err := etcd.OpenWith(ctx, actx, ring)
 	if err != nil {
 		return err
 	}
 	found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
 	if found.Etcd == nil {
 		found.EtcdError = "no etcd member serves"
-		for host, url := range etcd.ListedPeerURLs(ctx, site, etcd.Hosts(c)) {
+		for host, url := range etcd.ListedPeerURLs(ctx, actx, etcd.Hosts(c)) {
 			if h, examined := found.Hosts[host]; examined {
 				h.EtcdPeerURL = url
 				found.Hosts[host] = h
 			}
 		}
 	}
-	if found.Nodes, err = nodes(ctx, site); err != nil {
+	if found.Nodes, err = nodes(ctx, actx); err != nil {
 		found.APIError = err.Error()
 	}
 	return nil
 }
 
 // nodes returns the Node objects. It fails when no API server is ready.
-func nodes(ctx context.Context, site engine.ActionContext) ([]compare.Node, error) {
+func nodes(ctx context.Context, actx engine.ActionContext) ([]compare.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/compare"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
-	"deployer/tasks/control/sitetest"
 	"deployer/tasks/control/survey"
 )
 
@@ -20,9 +20,9 @@ func action() *survey.Survey {
 	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Proxy: "proxy", Versions: "versions"}
 }
 
-// site returns a site of one master and one minion that have registered what a kubelet
+// newContext returns the context of a cluster of one master and one minion that have registered what a kubelet
 // leaves, and whose keys cannot be read.
-func site(t *testing.T, found *compare.Observed) *sitetest.Site {
+func newContext(t *testing.T, found *compare.Observed) *actiontest.Context {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
 		{Name: "m1", Address: "192.0.2.1", Roles: []string{cluster.RoleMaster}},
@@ -32,7 +32,7 @@ func site(t *testing.T, found *compare.Observed) *sitetest.Site {
 		t.Fatal(err)
 	}
 	exists := engine.Output{"exists": true}
-	s := &sitetest.Site{Name: "m1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{},
+	s := &actiontest.Context{Name: "m1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{},
 		Results: map[string]map[string]engine.Output{
 			"m1": {"kubelet": exists, "etcd": exists, "apiserver": exists, "authorities": exists, "proxy": {"skipped": true, "exists": true},
 				"versions": {"versions": map[string]any{"etcd": "v3.6.8"}}},
@@ -54,7 +54,7 @@ func site(t *testing.T, found *compare.Observed) *sitetest.Site {
 
 func TestSurveyWithoutKeysIsAFinding(t *testing.T) {
 	var found compare.Observed
-	if _, err := action().Check(t.Context(), site(t, &found)); err != nil {
+	if _, err := action().Check(t.Context(), newContext(t, &found)); err != nil {
 		t.Fatal(err)
 	}
 	if found.Etcd != nil || !strings.Contains(found.EtcdError, "cable cut") || !strings.Contains(found.APIError, "cable cut") {
@@ -80,7 +80,7 @@ func TestSurveyWithoutKeysIsAFinding(t *testing.T) {
 }
 
 func TestSurveyNeedsItsService(t *testing.T) {
-	if _, err := action().Check(t.Context(), site(t, nil)); err == nil {
+	if _, err := action().Check(t.Context(), newContext(t, nil)); err == nil {
 		t.Error("a run without a survey's result passes")
 	}
 }

@@ -22,12 +22,12 @@ type Changes struct {
 
 // Check returns changes (host, component, from, to), any, and irreversible, the texts of
 // changes that a rollback does not take back.
-func (c *Changes) Check(_ context.Context, site engine.ActionContext) (engine.Change, error) {
-	want, err := actionctx.Cluster(site)
+func (c *Changes) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
+	want, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	changes := selected(cluster.VersionChanges(preflight.FoundVersions(site, c.Found), want.Wanted()), c.Only)
+	changes := selected(cluster.VersionChanges(preflight.FoundVersions(actx, c.Found), want.Wanted()), c.Only)
 	list := make([]any, 0, len(changes))
 	for _, one := range changes {
 		list = append(list, map[string]any{"host": one.Host, "component": one.Component, "from": one.From, "to": one.To})

@@ -36,22 +36,22 @@ const (
 // Check returns intrusive, the reasons for it, and state_files, the kubelet's files that
 // must go before it starts with another policy. It fails when the work needs a drain that
 // `never` forbids.
-func (n *NodeWork) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
+func (n *NodeWork) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	if !slices.Contains([]string{"", DrainAuto, DrainAlways, DrainNever}, n.Drain) {
 		return engine.Change{}, fmt.Errorf("drain %q is unknown: use auto, always or never", n.Drain)
 	}
-	want, err := actionctx.Cluster(site)
+	want, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
 	if n.Drain == DrainNever {
-		return n.decide(n.ofHost(site, want.Nodes[site.Host()], want)) // also without an API server
+		return n.decide(n.ofHost(actx, want.Nodes[actx.Host()], want)) // also without an API server
 	}
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	work, err := n.work(ctx, client, site, want, site.Host())
+	work, err := n.work(ctx, client, actx, want, actx.Host())
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -59,17 +59,17 @@ func (n *NodeWork) Check(ctx context.Context, site engine.ActionContext) (engine
 }
 
 // work returns the work on a node, from the versions that its host has and from the API.
-func (n *NodeWork) work(ctx context.Context, client *kube.Client, site engine.ActionContext, want *cluster.Cluster, host string) (cluster.NodeWork, error) {
+func (n *NodeWork) work(ctx context.Context, client *kube.Client, actx engine.ActionContext, want *cluster.Cluster, host string) (cluster.NodeWork, error) {
 	node := want.Nodes[host]
-	work := n.ofHost(site, node, want)
+	work := n.ofHost(actx, node, want)
 	err := look(ctx, client, node.Name, &work)
 	return work, err
 }
 
 // ofHost returns the work on a node as far as its host knows it.
-func (n *NodeWork) ofHost(site engine.ActionContext, node cluster.Node, want *cluster.Cluster) cluster.NodeWork {
-	work := cluster.NodeWork{Changes: n.changes(site, want, node)}
-	if policies := preflight.FoundPolicies(site, node.Name, n.Found); policies != nil && n.concerns("kubelet") {
+func (n *NodeWork) ofHost(actx engine.ActionContext, node cluster.Node, want *cluster.Cluster) cluster.NodeWork {
+	work := cluster.NodeWork{Changes: n.changes(actx, want, node)}
+	if policies := preflight.FoundPolicies(actx, node.Name, n.Found); policies != nil && n.concerns("kubelet") {
 		work.Policies = cluster.PolicyChanges(policies, node.KubeletConfig)
 	}
 	return work
@@ -115,8 +115,8 @@ func (n *NodeWork) concerns(program string) bool {
 var releaseNumbers = regexp.MustCompile(`\d+\.\d+\.\d+`)
 
 // changes returns the changes of the host's components, with runc's by its numbers.
-func (n *NodeWork) changes(site engine.ActionContext, want *cluster.Cluster, node cluster.Node) []cluster.VersionChange {
-	found := preflight.FoundVersions(site, n.Found)
+func (n *NodeWork) changes(actx engine.ActionContext, want *cluster.Cluster, node cluster.Node) []cluster.VersionChange {
+	found := preflight.FoundVersions(actx, n.Found)
 	here := func(r cluster.Running) bool { return r.Host != node.Name }
 	changes := selected(cluster.VersionChanges(found, slices.DeleteFunc(want.Wanted(), here)), n.Only)
 	i := slices.IndexFunc(found, func(r cluster.Running) bool { return r.Host == node.Name && r.Component == "runc" })

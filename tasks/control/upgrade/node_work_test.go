@@ -8,15 +8,15 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
-	"deployer/tasks/control/sitetest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSite returns a run on m1 and n1, whose components have the given version.
-func newSite(t *testing.T, version string) *sitetest.Site {
+// newContext returns a run on m1 and n1, whose components have the given version.
+func newContext(t *testing.T, version string) *actiontest.Context {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
 		{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}}, {Name: "n1", Address: "10.0.0.2", Roles: []string{"minion"}},
@@ -24,7 +24,7 @@ func newSite(t *testing.T, version string) *sitetest.Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sitetest.Site{Name: "n1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
+	s := &actiontest.Context{Name: "n1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}
 	engine.Provide(s.Provided, c)
 	for host, versions := range map[string]map[string]any{
 		"m1": {"etcd": "v3.6.8", "kube-apiserver": version, "kube-controller-manager": version, "kube-scheduler": version, "kubelet": version, "kube-proxy": version, "containerd": "v2.2.1"},
@@ -40,7 +40,7 @@ func TestChanges(t *testing.T) {
 		"v1.36.3": {"n1 containerd"},
 		"v1.36.1": {"m1 kube-apiserver", "m1 kube-controller-manager", "m1 kube-scheduler", "m1 kubelet", "m1 kube-proxy", "n1 containerd", "n1 kubelet", "n1 kube-proxy"},
 	} {
-		change, err := (&Changes{Found: "found"}).Check(t.Context(), newSite(t, version))
+		change, err := (&Changes{Found: "found"}).Check(t.Context(), newContext(t, version))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s: %v %s", version, change.Output["irreversible"], diff)
 		}
 	}
-	change, err := (&Changes{Found: "found", Only: []string{"kube-apiserver"}}).Check(t.Context(), newSite(t, "v1.35.4"))
+	change, err := (&Changes{Found: "found", Only: []string{"kube-apiserver"}}).Check(t.Context(), newContext(t, "v1.35.4"))
 	if err != nil || len(change.Output["changes"].([]any)) != 1 {
 		t.Errorf("%v, %v", change.Output, err)
 	}
@@ -95,7 +95,7 @@ func TestNodeWork(t *testing.T) {
 		"kubelet minor, only kube-proxy": {NodeWork{Only: []string{"kube-proxy"}}, "v1.35.4", nil, false, ""},
 		"a policy":                       {NodeWork{Only: []string{"kubelet"}}, "v1.36.3", []cluster.PolicyChange{policy}, true, "cpuManagerPolicy changes from none to static"},
 	} {
-		s, action := newSite(t, c.version), c.action
+		s, action := newContext(t, c.version), c.action
 		action.Found = "found"
 		want, _ := engine.Service[*cluster.Cluster](s.Provided)
 		work := cluster.NodeWork{Changes: action.changes(s, want, want.Nodes["n1"]), Policies: c.policies}
@@ -127,12 +127,12 @@ func TestNodeWork(t *testing.T) {
 // TestNodeWorkWithoutAPI: work that never drains is decided without an API server, so that
 // a rollback reaches a cluster of which none answers.
 func TestNodeWorkWithoutAPI(t *testing.T) {
-	site := newSite(t, "v1.35.4") // no client is provided
-	change, err := (&NodeWork{Found: "found", Drain: DrainNever}).Check(t.Context(), site)
+	actx := newContext(t, "v1.35.4") // no client is provided
+	change, err := (&NodeWork{Found: "found", Drain: DrainNever}).Check(t.Context(), actx)
 	if err != nil || change.Output["intrusive"] != false {
 		t.Errorf("never: %v, %v", change.Output, err)
 	}
-	if _, err := (&NodeWork{Found: "found"}).Check(t.Context(), site); err == nil {
+	if _, err := (&NodeWork{Found: "found"}).Check(t.Context(), actx); err == nil {
 		t.Error("auto needs the API, and has found work without it")
 	}
 }

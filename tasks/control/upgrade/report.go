@@ -26,16 +26,16 @@ type Report struct {
 }
 
 // Check collects the rows, and fails when one is a problem. The output has all rows.
-func (r *Report) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	want, err := actionctx.Cluster(site)
+func (r *Report) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	want, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	client, err := kube.Open(ctx, site)
+	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	rows, err := r.rows(ctx, client, site, want)
+	rows, err := r.rows(ctx, client, actx, want)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -63,7 +63,7 @@ func hostCount(n int) string {
 }
 
 // rows returns a row for each problem.
-func (r *Report) rows(ctx context.Context, client *kube.Client, site engine.ActionContext, want *cluster.Cluster) ([]report.Row, error) {
+func (r *Report) rows(ctx context.Context, client *kube.Client, actx engine.ActionContext, want *cluster.Cluster) ([]report.Row, error) {
 	states, err := kube.Nodes(ctx, client, nil)
 	if err != nil {
 		return nil, err
@@ -72,18 +72,18 @@ func (r *Report) rows(ctx context.Context, client *kube.Client, site engine.Acti
 	for _, s := range states {
 		registered[s.Name] = true
 	}
-	commands, _ := engine.Service[preflight.Commands](site.Services())
+	commands, _ := engine.Service[preflight.Commands](actx.Services())
 	blocked, err := drain.NodesWithImpossibleBudgets(ctx, client)
 	if err != nil {
 		return nil, err
 	}
 	var rows []report.Row
-	for _, host := range site.Targets() {
+	for _, host := range actx.Targets() {
 		switch {
 		case want.Nodes[host].IsNode && !registered[host]:
 			rows = append(rows, report.Bad("node", host, "the cluster has no node of this name, and an upgrade adds none").Advised(commands.Join(host)))
 		case blocked[host]:
-			more, err := r.budgets(ctx, client, site, want, host)
+			more, err := r.budgets(ctx, client, actx, want, host)
 			if err != nil {
 				return nil, err
 			}
@@ -95,9 +95,9 @@ func (r *Report) rows(ctx context.Context, client *kube.Client, site engine.Acti
 
 // budgets returns a row for each pod that the upgrade would evict from a host's node, and
 // whose disruption budget can never be met.
-func (r *Report) budgets(ctx context.Context, client *kube.Client, site engine.ActionContext, want *cluster.Cluster, host string) ([]report.Row, error) {
+func (r *Report) budgets(ctx context.Context, client *kube.Client, actx engine.ActionContext, want *cluster.Cluster, host string) ([]report.Row, error) {
 	n := &NodeWork{Found: r.Found, Only: r.Only, Drain: r.Drain}
-	work, err := n.work(ctx, client, site, want, host)
+	work, err := n.work(ctx, client, actx, want, host)
 	if err != nil || !n.drains(work) {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSite(t, c.version)
+		s := newContext(t, c.version)
 		engine.Provide(s.Provided, preflight.Commands{ScaleUp: "deployer scale-up -i x.yaml"})
 		want, _ := engine.Service[*cluster.Cluster](s.Provided)
 		action := c.action

@@ -21,8 +21,8 @@ import (
 type ClusterTask struct{}
 
 // Check returns the rows of [Cluster].
-func (ClusterTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, client, err := tools(ctx, site)
+func (ClusterTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, client, err := tools(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -38,16 +38,16 @@ func (ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 type EtcdTask struct{}
 
 // Check returns the rows of the etcd members. It fails when the keyring is empty.
-func (EtcdTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(site)
+func (EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	ring, err := keyring.Of(site)
+	ring, err := keyring.Of(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := etcd.OpenWith(ctx, site, ring)
+	open, err := etcd.OpenWith(ctx, actx, ring)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -71,16 +71,16 @@ type PodsTask struct {
 
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a
 // dry run it does nothing.
-func (p *PodsTask) Check(ctx context.Context, site engine.ActionContext) (engine.Change, error) {
-	c, client, err := tools(ctx, site)
-	if err != nil || site.CheckOnly() {
+func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	c, client, err := tools(ctx, actx)
+	if err != nil || actx.CheckOnly() {
 		return engine.Change{}, err
 	}
 	o := Options{
 		Image: p.Image, Nodes: p.Nodes, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
-		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: site.Progress,
+		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: actx.Progress,
 	}
-	if o.Outside != "" && !resolvable(ctx, site, c) {
+	if o.Outside != "" && !resolvable(ctx, actx, c) {
 		o.Outside, o.NoOutside = "", "no upstream resolver: cluster.dns.upstreams is empty and the nodes' /etc/resolv.conf names none"
 	}
 	return engine.NoChange(report.Output(Pods(ctx, client, o))), nil
@@ -94,13 +94,13 @@ func (p *PodsTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 // resolvable reports whether the cluster's DNS has an upstream server for names outside
 // of the cluster, from the inventory or from the resolv.conf of a node. It returns true
 // when no node can be queried.
-func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Cluster) bool {
+func resolvable(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster) bool {
 	if len(c.DNS.Upstreams) > 0 {
 		return true
 	}
 	const path = "/etc/resolv.conf"
 	for _, node := range c.NodeNames {
-		result, err := site.RunOn(ctx, node, "read", &stat.Read{Paths: []string{path}, MissingOK: true})
+		result, err := actx.RunOn(ctx, node, "read", &stat.Read{Paths: []string{path}, MissingOK: true})
 		if err != nil || result.Failure != nil {
 			continue
 		}
@@ -117,12 +117,12 @@ func resolvable(ctx context.Context, site engine.ActionContext, c *cluster.Clust
 }
 
 // tools returns the resolved cluster and a client that retries for 5 s only.
-func tools(ctx context.Context, site engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
-	c, err := actionctx.Cluster(site)
+func tools(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
+	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, nil, err
 	}
-	access, err := kube.AccessOf(ctx, site)
+	access, err := kube.AccessOf(ctx, actx)
 	if err != nil {
 		return nil, nil, err
 	}
