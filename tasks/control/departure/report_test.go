@@ -95,10 +95,11 @@ func TestPodsThatCannotMove(t *testing.T) {
 	} {
 		api := &kubetest.API{}
 		server := api.Start(t.Cleanup)
-		client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
+		client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
 		if err != nil {
 			t.Fatal(err)
 		}
+		client = client.WithRetryTimeout(time.Second)
 		api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}})
 		api.Put("/api/v1/namespaces/default/pods/web", map[string]any{"apiVersion": "v1", "kind": "Pod",
 			"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "u", "labels": map[string]any{"app": "web"}, "ownerReferences": c.owners},

@@ -15,10 +15,11 @@ import (
 func serve(t *testing.T, api *kubetest.API) *kube.Client {
 	t.Helper()
 	server := api.Start(t.Cleanup)
-	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
 	if err != nil {
 		t.Fatal(err)
 	}
+	client = client.WithRetryTimeout(time.Second)
 	api.Put("/api/v1/nodes/n1", object("v1", "Node", "", "n1", map[string]any{
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
 	}))

@@ -28,9 +28,6 @@ type Options struct {
 	// SwitchServer is called before a retry, so that the next Dial may choose
 	// another server; may be nil.
 	SwitchServer func()
-	// RetryTimeout is the time during which one request is retried while the API
-	// does not respond or is starting; default 30 s. Negative: no retry.
-	RetryTimeout time.Duration
 }
 
 // Client is a client of one API, safe for concurrent use.
@@ -54,8 +51,9 @@ const (
 	pingTimeout = 5 * time.Second
 )
 
-// defaultRetryTimeout covers the restart of an API server and a leader election of
-// etcd.
+// defaultRetryTimeout is the time during which one request is retried while the API does
+// not respond or is starting. It covers the restart of an API server and a leader election
+// of etcd.
 const defaultRetryTimeout = 30 * time.Second
 
 // New returns a client. It opens no connection.
@@ -83,16 +81,14 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for %s: %w", o.URL, err)
 	}
-	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, config: config, dynamic: objects, metadata: heads, retryTimeout: o.RetryTimeout, switchServer: o.SwitchServer}
-	if c.retryTimeout == 0 {
-		c.retryTimeout = defaultRetryTimeout
-	}
+	c := &Client{url: strings.TrimSuffix(o.URL, "/"), http: httpClient, config: config, dynamic: objects, metadata: heads, retryTimeout: defaultRetryTimeout, switchServer: o.SwitchServer}
 	c.kinds = newKinds(c)
 	return c, nil
 }
 
-// WithRetryTimeout returns a copy of the client, on the same connections, with
-// another [Options.RetryTimeout].
+// WithRetryTimeout returns a copy of the client, on the same connections, that retries one
+// request for this time while the API does not respond or is starting. The default is
+// 30 s; with a negative time it does not retry.
 func (c *Client) WithRetryTimeout(timeout time.Duration) *Client {
 	other := *c
 	other.retryTimeout = timeout

@@ -12,11 +12,11 @@ import (
 func serve(t *testing.T, api *kubetest.API) *Client {
 	t.Helper()
 	server := api.Start(t.Cleanup)
-	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: 2 * time.Second})
+	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
+	return client.WithRetryTimeout(2 * time.Second)
 }
 
 func silent(string) {}

@@ -59,10 +59,11 @@ func TestReport(t *testing.T) {
 				"spec":     map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}, "status": c.budget})
 		}
 		server := api.Start(t.Cleanup)
-		client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
+		client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
 		if err != nil {
 			t.Fatal(err)
 		}
+		client = client.WithRetryTimeout(time.Second)
 		s := newContext(t, c.version)
 		engine.Provide(s.Provided, preflight.Commands{ScaleUp: "deployer scale-up -i x.yaml"})
 		want, _ := engine.Service[*cluster.Cluster](s.Provided)

@@ -45,11 +45,11 @@ func newFakeCluster(t *testing.T, nodes ...string) *fakeCluster {
 	w.api.Written = w.control
 	w.api.Before = w.proxy
 	server := w.api.Start(t.Cleanup)
-	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, RetryTimeout: time.Second})
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.client = client
+	w.client = client.WithRetryTimeout(time.Second)
 	return w
 }
 
