@@ -83,7 +83,7 @@ func TestRules(t *testing.T) {
 	}{
 		"nothing":               {before: five, after: five},
 		"one of three members":  {before: cluster(3, 1), after: remove(cluster(3, 1), "m2")},
-		"two of three members":  {before: cluster(3, 1), after: remove(cluster(3, 1), "m2", "m3"), want: []string{"block i.yaml:12:3: quorum: etcd would lose its quorum: m2, m3 of m[1:3] leave or get another address, 1 of 3 members stay, and 2 are needed; change at most 1"}},
+		"two of three members":  {before: cluster(3, 1), after: remove(cluster(3, 1), "m2", "m3"), want: []string{"block i.yaml:12:3: quorum: etcd would lose its quorum: m[2:3] of m[1:3] leave or get another address, 1 of 3 members stay, and 2 are needed; change at most 1"}},
 		"two of five members":   {before: five, after: remove(five, "m1", "m2")},
 		"three of five members": {before: five, after: remove(five, "m1", "m2", "m3"), want: []string{"block i.yaml:12:3: quorum: "}},
 		"three addresses":       {before: five, after: &moved, want: []string{"block i.yaml:12:3: quorum: "}},

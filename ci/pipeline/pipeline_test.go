@@ -224,7 +224,15 @@ func TestConfigurationIsAppliedAsPlanned(t *testing.T) {
 }
 
 func TestPlanMustBeApproved(t *testing.T) {
-	s := deployed(t, map[string]string{"deployer.ci.yaml": "environments:\n  production:\n    inventories: [inventory.yaml]\n    gates: {approved_plan: {level: block}}\n"})
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"),
+		"deployer.ci.yaml": "environments:\n  production:\n    inventories: [inventory.yaml]\n    gates: {approved_plan: {level: block}}\n"})
+	first, _ := s.run(s.options())
+	s.requireOutcome(first, report.Refused)
+	approved := s.options()
+	approved.Approved = first.Clusters[0].Plan
+	first, _ = s.run(approved)
+	s.requireOutcome(first, report.Deployed)
+	s.requireCalls("apply --yes @a", "verify @a")
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
 	r, _ := s.run(s.options())
 	s.requireOutcome(r, report.Refused)
