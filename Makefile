@@ -107,7 +107,7 @@ s3-server: $(S3_SERVER) ## build the S3-compatible object store of the tests (ca
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
-	$(LINT) run ./...
+	$(LINT) run --allow-parallel-runners ./...
 
 .PHONY: test
 test: test-packages $(AGENTS) $(S3_SERVER) lint ## unit, property, golden, CLI and small fleet tests
