@@ -220,12 +220,19 @@ func TestRolloutHooksCount(t *testing.T) {
 	for _, h := range []string{"h3", "h4"} {
 		w.new[h] = false
 	}
-	w.s.opts = func(o *Options) { o.Forks = 1 }
+	// h1 is the canary: the others arrive when it is inside.
+	inside := make(chan struct{})
 	w.s.fleet.connect = func(host string, _ int) error {
 		if host != "h1" {
-			time.Sleep(100 * time.Millisecond) // h1 is the canary
+			<-inside
 		}
 		return nil
+	}
+	var once sync.Once
+	action := w.s.fleet.action
+	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
+		once.Do(func() { close(inside) })
+		return action(ctx, name, with, actx)
 	}
 	r := w.run(t, "2")
 	if r.Aborted != "" || len(r.Broken()) != 2 || r.Outcome() != engine.OutcomePartial {
