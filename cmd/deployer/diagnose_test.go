@@ -36,7 +36,7 @@ func TestDiagnose(t *testing.T) {
 	c.fleet.Hosts[1].Stop()
 
 	out, _ := c.deployer(exitUnhealthy, "diagnose", "-o", "case.tar.gz", "--since", "1h")
-	requireTexts(t, out, "critical", "2 hosts", "1 hosts could not be examined", "wrote case.tar.gz")
+	requireTexts(t, out, "critical", "2 hosts", "hosts that could not be examined: 1", "wrote case.tar.gz")
 	info, err := os.Stat("case.tar.gz")
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the archive: %v, %v", info, err)

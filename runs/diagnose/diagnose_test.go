@@ -96,7 +96,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("findings: %+v", findings)
 	}
 	page := files["README.md"]
-	for _, text := range []string{"2 hosts, 3 critical", "1 hosts could not be examined", "## Critical", "`no 'route' to <b>host`", "97 % of the space", "hosts/m1/system/disks.txt"} {
+	for _, text := range []string{"2 hosts, 3 critical", "hosts that could not be examined: 1", "## Critical", "`no 'route' to <b>host`", "97 % of the space", "hosts/m1/system/disks.txt"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the first page lacks %q:\n%s", text, page)
 		}

@@ -49,7 +49,7 @@ func Summary(r *engine.Report, findings []rules.Finding) string {
 	}
 	text := fmt.Sprintf("%d hosts, %d critical, %d warnings, %d notes", len(r.Hosts), rules.Count(findings, rules.Critical), rules.Count(findings, rules.Warning), rules.Count(findings, rules.Info))
 	if unreachable > 0 {
-		text += fmt.Sprintf("; %d hosts could not be examined", unreachable)
+		text += fmt.Sprintf("; hosts that could not be examined: %d", unreachable)
 	}
 	return text
 }
