@@ -26,7 +26,7 @@ type Change struct {
 	Readdressed []HostRoles `json:"readdressed,omitempty"`
 
 	Versions []Version `json:"versions,omitempty"`
-	// Settings are the keys of the cluster that differ; HostSettings those of hosts which
+	// Settings are the keys of the cluster that differ; HostSettings are the keys of hosts that
 	// are in both revisions.
 	Settings     []SettingChange `json:"settings,omitempty"`
 	HostSettings []SettingChange `json:"host_settings,omitempty"`

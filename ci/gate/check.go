@@ -137,7 +137,7 @@ func quorum(in Input) []Finding {
 	}}
 }
 
-// dataLoss finds hosts with data among those that leave.
+// dataLoss returns a finding for each host with data that leaves.
 func dataLoss(in Input) (out []Finding) {
 	if in.Old == nil {
 		return nil

@@ -134,7 +134,7 @@ func isTop(ctx context.Context, dir string) bool {
 	return err == nil && realErr == nil && top == real
 }
 
-// share lets a new repository read the objects of this one, those of a push that a hook is
+// share lets a new repository read the objects of this one, with the objects of a push that a hook is
 // deciding about included.
 func (r *Repository) share(ctx context.Context, dir string) error {
 	objects, err := r.git(ctx, "rev-parse", "--git-path", "objects")
