@@ -1,9 +1,5 @@
 package lang
 
-import (
-	"strings"
-)
-
 // ansibleNames are variables and constants of Ansible that have another name here.
 var ansibleNames = map[string]string{
 	"inventory_hostname":           "host.name",
@@ -39,14 +35,6 @@ var ansibleNames = map[string]string{
 	"False":                        "false",
 	"None":                         "nil",
 	"none":                         "nil",
-}
-
-// containsAdvice returns advice for `in` between two texts.
-func containsAdvice(message string) string {
-	if strings.Contains(message, `operator "in" not defined`) || strings.Contains(message, "invalid operation: in (mismatched types string") {
-		return `; for a text in another text write A contains B`
-	}
-	return ""
 }
 
 // AnsibleName returns what deployer calls a variable or constant of Ansible.

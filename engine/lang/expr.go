@@ -79,7 +79,7 @@ func (e *Expr) compile() error {
 	for _, id := range strict.definite {
 		e.definite = append(e.definite, VarUse{Name: id.Value, Pos: e.at(id.Location().From), Source: e.shown()})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try), expr.Function(hasName, has),
+	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try), expr.Function(hasName, has), expr.Function(inName, in, new(func(any, any) bool)),
 		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
 	reads, err := e.lookups(strict)
 	if err != nil {
@@ -159,14 +159,14 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return e.Pos.Errorf("%s: %v%s", e.shown(), err, containsAdvice(err.Error()))
+		return e.Pos.Errorf("%s: %v", e.shown(), err)
 	}
 	msg := dialect.Shown(fe.Message)
 	if strings.HasPrefix(msg, "interface conversion: ") && strings.HasSuffix(msg, ", not bool") {
 		msg = "a condition is neither true nor false"
 	}
-	advice := containsAdvice(fe.Message)
-	if e.prog == nil && advice == "" && !strings.HasPrefix(msg, "unknown function") {
+	advice := ""
+	if e.prog == nil && !strings.HasPrefix(msg, "unknown function") {
 		if e.texted {
 			advice = ValueAdvice(e.Src)
 		} else {

@@ -165,6 +165,8 @@ func (s *strictness) Visit(n *ast.Node) {
 		if !t.Method {
 			s.patch(n, t.Node, t.Property)
 		}
+	case *ast.BinaryNode:
+		rewriteIn(n, t)
 	case *ast.BuiltinNode:
 		rewriteOrdered(n, t)
 	}
