@@ -105,7 +105,7 @@ func (s *site) killedRun(version string) {
 	killed := make(chan error, 1)
 	go func() {
 		_, err := s.SSH(s.t.Context(), gitHost, `for i in $(seq 6000); do
-  if pgrep -f 'deployer apply .*production' >/dev/null; then sleep 4; pkill -9 -x deployer; exit 0; fi; sleep 0.2
+  if pgrep -f '[d]eployer apply .*production' >/dev/null; then sleep 4; pkill -9 -x deployer; exit 0; fi; sleep 0.2
 done; exit 1`)
 		killed <- err
 	}()

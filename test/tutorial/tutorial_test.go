@@ -4,6 +4,7 @@ package tutorial
 
 import (
 	"context"
+	"encoding/json"
 	"log"
 	"os"
 	"path/filepath"
@@ -65,8 +66,11 @@ func runStep(s *harness.Site, text, dir string, want int) {
 		case strings.HasPrefix(line, "deployer "):
 			argv := strings.Fields(line)[1:]
 			for i, word := range argv {
-				if word == "greeting.yaml" || word == "backups" {
+				switch word {
+				case "greeting.yaml", "backups":
 					argv[i] = filepath.Join(dir, word)
+				case "RUN":
+					argv[i] = runOf(s, "greeting.yaml")
 				}
 			}
 			if argv[0] == "diagnose" {
@@ -83,4 +87,19 @@ func runStep(s *harness.Site, text, dir string, want int) {
 			s.T.Fatalf("the tutorial has a command that is neither deployer nor lab ssh: %s", line)
 		}
 	}
+}
+
+// runOf returns the id of the newest run of a playbook that was no dry run.
+func runOf(s *harness.Site, playbook string) string {
+	var all []struct{ Run, Verb, Playbook string }
+	if err := json.Unmarshal([]byte(s.Must("runs", "list", "-o", "json").Stdout), &all); err != nil {
+		s.T.Fatal(err)
+	}
+	for _, r := range all {
+		if r.Verb == "run" && strings.HasSuffix(r.Playbook, playbook) {
+			return r.Run
+		}
+	}
+	s.T.Fatalf("no run of %s in %+v", playbook, all)
+	return ""
 }
