@@ -33,7 +33,7 @@ func blockedNode(s *site) {
 	upgrade := []string{"upgrade", "--to", newer, "--batch-size", "1", "--max-fail", "1", "--drain-timeout", "20s"}
 
 	o := s.Deployer(append(upgrade, "--rollout", s.rolloutSteps("n1", "n2", "n3"), "--critical", "n2")...)
-	s.RequireExit(o, 1)
+	s.RequireExit(o, 6)
 	s.RequireTexts(o.All(), "n2", "PodDisruptionBudget default/blocked allows no disruption now")
 	s.requireVersions(map[string]string{"n1": newer, "n2": older, "n3": older}, "after a critical host failed")
 	s.requireUncordoned("after a critical host failed")
