@@ -1,4 +1,5 @@
-// Package shellquote quotes words for POSIX shells. Any package may import it.
+// Package shellquote quotes words for POSIX shells, and splits lines into words as they do.
+// Any package may import it.
 package shellquote
 
 import (
