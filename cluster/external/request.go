@@ -7,11 +7,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"deployer/certnames"
 	"deployer/cluster"
 )
 
@@ -25,7 +25,7 @@ var (
 )
 
 // CheckRequest returns the public key of a request in PEM form. It fails unless the request
-// asks for what the table says, and for nothing else.
+// has the names and usages of the table, and no others.
 func CheckRequest(want cluster.Certificate, data []byte) (crypto.PublicKey, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -45,8 +45,10 @@ func CheckRequest(want cluster.Certificate, data []byte) (crypto.PublicKey, erro
 	if len(request.Subject.Names) != 1+len(want.Orgs) || len(request.EmailAddresses)+len(request.URIs) > 0 {
 		return nil, fmt.Errorf("it asks for more than the names of %s", want.Name)
 	}
-	if err := compare(want, names{request.Subject.CommonName, request.Subject.Organization, request.DNSNames, request.IPAddresses, usages}); err != nil {
-		return nil, err
+	have := certnames.Names{CommonName: request.Subject.CommonName, Organizations: request.Subject.Organization,
+		DNS: request.DNSNames, IPs: certnames.Addresses(request.IPAddresses), Usages: usages}
+	if difference := have.Difference(wantedNames(want)); difference != "" {
+		return nil, errors.New(difference)
 	}
 	return request.PublicKey, nil
 }
@@ -83,55 +85,20 @@ func usageName(oid asn1.ObjectIdentifier) string {
 	return oid.String()
 }
 
-// names are what a request or a certificate says.
-type names struct {
-	commonName    string
-	organizations []string
-	dns           []string
-	ips           []net.IP
-	usages        []string
+func wantedNames(c cluster.Certificate) certnames.Names {
+	return certnames.Names{CommonName: c.CN, Organizations: c.Orgs, DNS: c.DNS, IPs: c.IPs, Usages: c.Usages}
 }
-
-// compare returns the first difference from the table.
-func compare(want cluster.Certificate, have names) error {
-	var ips, wantIPs []string
-	for _, ip := range have.ips {
-		ips = append(ips, ip.String())
-	}
-	for _, ip := range want.IPs {
-		wantIPs = append(wantIPs, net.ParseIP(ip).String())
-	}
-	if have.commonName != want.CN {
-		return fmt.Errorf("its common name is %q, want %q", have.commonName, want.CN)
-	}
-	for _, list := range []struct {
-		what       string
-		have, want []string
-	}{
-		{"organizations", have.organizations, want.Orgs},
-		{"DNS names", have.dns, want.DNS},
-		{"addresses", ips, wantIPs},
-		{"extended key usages", have.usages, want.Usages},
-	} {
-		if a, b := set(list.have), set(list.want); !slices.Equal(a, b) {
-			return fmt.Errorf("its %s are [%s], want [%s]", list.what, strings.Join(a, " "), strings.Join(b, " "))
-		}
-	}
-	return nil
-}
-
-func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // Request describes a request for the owner of an authority.
 type Request struct {
 	Host          string   `json:"host"`
-	Name          string   `json:"name"` // in the cluster's table of certificates
+	Name          string   `json:"name"` // name in the cluster's table of certificates
 	Authority     string   `json:"authority"`
-	Reason        string   `json:"reason"`      // why the certificate has to be issued
+	Reason        string   `json:"reason"`      // reason why the certificate has to be issued
 	Request       string   `json:"request"`     // path of the request below the directory
-	Certificate   string   `json:"certificate"` // path to which the certificate belongs
+	Certificate   string   `json:"certificate"` // path of the certificate below the directory
 	InstalledAs   string   `json:"installed_as"`
-	Subject       string   `json:"subject"` // in the form of openssl -subj
+	Subject       string   `json:"subject"` // subject in the form of openssl -subj
 	CommonName    string   `json:"common_name"`
 	Organizations []string `json:"organizations"`
 	DNS           []string `json:"dns"`
@@ -139,7 +106,7 @@ type Request struct {
 	KeyUsages     []string `json:"key_usages"`
 	Usages        []string `json:"extended_key_usages"`
 	Profile       string   `json:"profile"`  // server, client, or peer for both; the names of cfssl
-	Validity      string   `json:"validity"` // suggested, such as 8760h0m0s
+	Validity      string   `json:"validity"` // suggested lifetime, such as 8760h0m0s
 }
 
 // Describe returns the description of a request.
@@ -167,7 +134,7 @@ func Describe(host string, want cluster.Certificate, reason string, validity tim
 	return r
 }
 
-// keyUsages are those of certificates that deployer signs itself.
+// keyUsages returns the key usages of certificates that deployer signs itself.
 func keyUsages() []string { return []string{"digitalSignature", "keyEncipherment"} }
 
 // OpenSSL returns the file of extensions for openssl x509 -req -extfile.

@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"time"
 
+	"deployer/certnames"
 	"deployer/cluster"
 )
 
 // Verify returns the certificate of a file that an authority has issued. It fails unless the
-// certificate is as the table says, has a public key, is signed by the first certificate of
+// certificate has the names and usages of the table and the public key key, is signed by the first certificate of
 // the authority, and is valid now. A nil key is not compared.
 func Verify(want cluster.Certificate, data []byte, key crypto.PublicKey, authority []*x509.Certificate, now time.Time) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
@@ -23,25 +24,11 @@ func Verify(want cluster.Certificate, data []byte, key crypto.PublicKey, authori
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
 	}
-	var usages []string
-	for _, u := range cert.ExtKeyUsage {
-		switch u {
-		case x509.ExtKeyUsageServerAuth:
-			usages = append(usages, "server")
-		case x509.ExtKeyUsageClientAuth:
-			usages = append(usages, "client")
-		default:
-			usages = append(usages, fmt.Sprintf("usage %d", u))
-		}
-	}
-	for _, oid := range cert.UnknownExtKeyUsage {
-		usages = append(usages, oid.String())
-	}
 	if key != nil && !SamePublic(cert.PublicKey, key) {
 		return cert, errors.New("its public key is not that of the request")
 	}
-	if err := compare(want, names{cert.Subject.CommonName, cert.Subject.Organization, cert.DNSNames, cert.IPAddresses, usages}); err != nil {
-		return cert, err
+	if difference := certnames.Of(cert).Difference(wantedNames(want)); difference != "" {
+		return cert, errors.New(difference)
 	}
 	switch {
 	case len(cert.EmailAddresses)+len(cert.URIs) > 0:

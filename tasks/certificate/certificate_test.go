@@ -218,7 +218,7 @@ func chmod(t *testing.T, sys *tasktest.System, path string, mode os.FileMode) {
 func TestChangedSpecReissues(t *testing.T) {
 	t.Parallel()
 	for part, change := range map[string]func(*Want){
-		`not "other"`:   func(w *Want) { w.CN = "other" },
+		`want "other"`:  func(w *Want) { w.CN = "other" },
 		"organizations": func(w *Want) { w.Orgs = nil },
 		"DNS names":     func(w *Want) { w.DNS = append(w.DNS, "new") },
 		"addresses":     func(w *Want) { w.IPs = w.IPs[1:] },
@@ -238,7 +238,7 @@ func TestChangedSpecReissues(t *testing.T) {
 func TestUnexpectedSignedCertificateIsRejected(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(*authority, *tasktest.System){
-		`it names "admin"`: func(ca *authority, _ *tasktest.System) {
+		`its common name is "admin"`: func(ca *authority, _ *tasktest.System) {
 			ca.spoil = func(c *x509.Certificate) { c.Subject.CommonName = "admin" }
 		},
 		"it expired": func(ca *authority, _ *tasktest.System) { ca.life = -time.Second },

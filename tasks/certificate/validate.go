@@ -6,11 +6,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
-	"net/netip"
-	"slices"
-	"strings"
 	"time"
+
+	"deployer/certnames"
 )
 
 // parseCertificates reads all certificates of a PEM file.
@@ -90,10 +88,14 @@ func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, keyPath string,
 	case cert.NotBefore.UTC().Format(time.RFC3339) < w.IssuedBefore:
 		return faultf(stateOutdated, "it was issued on %s", day(cert.NotBefore))
 	}
-	if why := w.validateNames(cert); why != "" {
-		return fault{stateNames, why}
+	if difference := certnames.Of(cert).Difference(w.names()); difference != "" {
+		return fault{stateNames, difference}
 	}
 	return fault{}
+}
+
+func (w Want) names() certnames.Names {
+	return certnames.Names{CommonName: w.CN, Organizations: w.Orgs, DNS: w.DNS, IPs: w.IPs, Usages: w.Usages}
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
@@ -101,54 +103,4 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func samePublic(cert *x509.Certificate, key crypto.Signer) bool {
 	have, err := x509.MarshalPKIXPublicKey(key.Public())
 	return err == nil && bytes.Equal(have, cert.RawSubjectPublicKeyInfo)
-}
-
-func (w Want) validateNames(cert *x509.Certificate) string {
-	var ips, wantIPs []string
-	for _, ip := range cert.IPAddresses {
-		if a, ok := netip.AddrFromSlice(ip); ok {
-			ips = append(ips, a.Unmap().String())
-		}
-	}
-	for _, ip := range w.IPs {
-		if a, err := netip.ParseAddr(ip); err == nil {
-			wantIPs = append(wantIPs, a.Unmap().String())
-		}
-	}
-	switch {
-	case cert.Subject.CommonName != w.CN:
-		return fmt.Sprintf("it names %q, not %q", cert.Subject.CommonName, w.CN)
-	case !sameSet(cert.Subject.Organization, w.Orgs):
-		return different("organizations", cert.Subject.Organization, w.Orgs)
-	case !sameSet(cert.DNSNames, w.DNS):
-		return different("DNS names", cert.DNSNames, w.DNS)
-	case !sameSet(ips, wantIPs):
-		return different("addresses", ips, wantIPs)
-	case !sameSet(usages(cert), w.Usages):
-		return different("usages", usages(cert), w.Usages)
-	}
-	return ""
-}
-
-func usages(cert *x509.Certificate) []string {
-	var out []string
-	for _, u := range cert.ExtKeyUsage {
-		switch u {
-		case x509.ExtKeyUsageServerAuth:
-			out = append(out, "server")
-		case x509.ExtKeyUsageClientAuth:
-			out = append(out, "client")
-		default:
-			out = append(out, fmt.Sprintf("usage %d", u))
-		}
-	}
-	return out
-}
-
-func sameSet(a, b []string) bool { return slices.Equal(set(a), set(b)) }
-
-func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-
-func different(what string, have, want []string) string {
-	return fmt.Sprintf("its %s are [%s], want [%s]", what, strings.Join(set(have), " "), strings.Join(set(want), " "))
 }
