@@ -1,9 +1,8 @@
 package runs
 
 import (
-	"fmt"
-
 	"deployer/engine/plan"
+	"deployer/shortlist"
 )
 
 // RefusedError says why a run with valid input must not start: it would do something
@@ -19,14 +18,11 @@ func (r *RefusedError) Unwrap() error { return r.Err }
 // DriftError lists files and hosts that differ from a plan. Nothing was changed.
 type DriftError struct{ Drift []plan.Drift }
 
-// Error implements error; the text has only the first drift.
+// Error implements error; the text has the first drift and the number of the others.
 func (e *DriftError) Error() string {
-	text := "files or hosts differ from the plan"
-	if len(e.Drift) > 0 {
-		text += fmt.Sprintf(": %s: %s", e.Drift[0].Subject, e.Drift[0].Difference)
+	drift := make([]string, len(e.Drift))
+	for i, d := range e.Drift {
+		drift[i] = d.Subject + ": " + d.Difference
 	}
-	if more := len(e.Drift) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
+	return "files or hosts differ from the plan: " + shortlist.Texts(drift, 1)
 }

@@ -3,13 +3,13 @@ package runs
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"deployer/engine/journal"
 	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
 	"deployer/runs/history"
+	"deployer/shortlist"
 )
 
 // RevertOptions are the options of a revert.
@@ -125,7 +125,7 @@ func (c Runner) prepareRevert(r *Revert) error {
 	}
 	if moved := r.log.movedTasks(original.Program); len(moved) > 0 && r.Invocation.Verb != verbExec && !r.options.AllowChangedPlaybook {
 		return &RefusedError{fmt.Errorf("the playbook has changed since run %s: %s; revert with the earlier playbook, or with --allow-changed-playbook in the present order",
-			r.ID, strings.Join(moved, "; "))}
+			r.ID, shortlist.Texts(moved, 3))}
 	}
 	query, err := revert.Query(r.ID, r.options.Force)
 	if err != nil {

@@ -160,8 +160,5 @@ func (t *runLog) movedTasks(prog *program.Program) []string {
 		}
 	}
 	slices.Sort(out)
-	if more := len(out) - 3; more > 0 {
-		out = append(out[:3], fmt.Sprintf("and %d more", more))
-	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/shortlist"
 )
 
 // batch is a part of the hosts of a serial play: they go through the play together, after
@@ -72,7 +73,7 @@ func (b *batch) title() string {
 	for i, h := range b.hosts {
 		names[i] = h.name
 	}
-	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), engine.ListNames(names))
+	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), shortlist.Names(names, maxNamed))
 }
 
 // awaitBatch waits until the batches before b have ended the play. It aborts the run when

@@ -6,10 +6,13 @@ import (
 	"slices"
 	"sync"
 
-	"deployer/engine"
 	"deployer/engine/program"
 	"deployer/limit"
+	"deployer/shortlist"
 )
+
+// maxNamed is the maximum number of hosts that a text of the scheduler names.
+const maxNamed = 5
 
 // budget counts the lost hosts of each group against the failure budget. It does not count
 // cancelled hosts, because their cause counts.
@@ -85,7 +88,7 @@ func (b *budget) exceeded(p *program.Play) error {
 		if len(gone) > allowed {
 			slices.Sort(gone)
 			return fmt.Errorf("too many hosts of %q failed: %d of %d (%s), allowed are %d",
-				g, len(gone), len(members), engine.ListNames(gone), allowed)
+				g, len(gone), len(members), shortlist.Names(gone, maxNamed), allowed)
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"deployer/shortlist"
 )
 
 // syncPoint counts the hosts of a play, or of one batch, at one point of the program: a
@@ -100,10 +102,7 @@ func (g *syncPoint) lossSummary() string {
 		}
 	}
 	names := slices.Sorted(maps.Keys(causes))
-	text := "lost " + strings.Join(names[:min(len(names), 3)], ", ")
-	if len(names) > 3 {
-		text += fmt.Sprintf(" and %d more", len(names)-3)
-	}
+	text := "lost " + shortlist.Names(names, 3)
 	for _, n := range names {
 		if causes[n] != "" {
 			return text + "; " + n + ": " + causes[n]

@@ -7,7 +7,11 @@ import (
 	"slices"
 
 	"deployer/engine"
+	"deployer/shortlist"
 )
+
+// maxNamed is the maximum number of guards that an error names.
+const maxNamed = 5
 
 // HoldGuards keeps the guards that are not hosts of the run connected and locked until
 // EndLock.
@@ -90,5 +94,5 @@ func (c *runLock) checkMajority() {
 		return
 	}
 	c.opts.Abort(fmt.Errorf("stopped: %d of %d masters (%s) can no longer be reached and locked, so that another run could change this cluster meanwhile; bring them back and run the same command again, or lock only the hosts of this run with --lock hosts",
-		len(c.lostGuards), len(c.Guards), engine.ListNames(slices.Sorted(maps.Keys(c.lostGuards)))))
+		len(c.lostGuards), len(c.Guards), shortlist.Names(slices.Sorted(maps.Keys(c.lostGuards)), maxNamed)))
 }

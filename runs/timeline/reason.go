@@ -74,7 +74,8 @@ func ParseReason(text string) Reason {
 	return Reason{Kind: Other, For: text}
 }
 
-// splitHosts reads "a, b and 3 more"; all is false when some are not named.
+// splitHosts reads the text of shortlist.Names, such as "a, b and 3 more"; all is false when
+// hosts are not named.
 func splitHosts(text string) (hosts []string, all bool) {
 	if text == "" {
 		return nil, false

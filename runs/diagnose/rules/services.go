@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"deployer/shortlist"
 )
 
 // etcdSigns are texts of etcd's log, with the number of lines from which they are reported.
@@ -24,6 +26,9 @@ var etcdSigns = []struct {
 	{"clock difference", 1, Warning, "etcd sees clocks that differ", "check the time service of the members"},
 	{"failed to verify", 1, Warning, "etcd refuses certificates", "deployer certs list"},
 }
+
+// maxNamed is the maximum number of sessions or versions that a finding names.
+const maxNamed = 5
 
 // etcdLog looks for signs in the log of etcd.
 func etcdLog(h Host) []Finding {
@@ -56,17 +61,8 @@ func bgpSessions(h Host) []Finding {
 	if len(down) == 0 {
 		return nil
 	}
-	return []Finding{{Severity: Warning, Title: "sessions of BGP are down", File: "network/bird.txt", Evidence: some(down),
+	return []Finding{{Severity: Warning, Title: "sessions of BGP are down", File: "network/bird.txt", Evidence: shortlist.Names(down, maxNamed),
 		Advice: "pods of the nodes at the other end cannot be reached; is that host up, and port 179 open?"}}
-}
-
-// some joins up to five texts.
-func some(list []string) string {
-	const most = 5
-	if len(list) <= most {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
 // connectionTracking reads the line "conntrack: N of MAX".
@@ -97,6 +93,6 @@ func versions(h Host) []Finding {
 	if len(differ) == 0 {
 		return nil
 	}
-	return []Finding{{Severity: Warning, Title: "versions differ from the inventory", Evidence: some(differ),
+	return []Finding{{Severity: Warning, Title: "versions differ from the inventory", Evidence: shortlist.Names(differ, maxNamed),
 		Advice: "finish the upgrade that was interrupted, or start it: deployer upgrade", Guide: "guides/upgrade.md#when-it-stops"}}
 }

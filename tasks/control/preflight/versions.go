@@ -7,6 +7,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/report"
 )
@@ -91,12 +92,8 @@ func versionRows(actx engine.ActionContext, problems cluster.Problems) []report.
 	var rows []report.Row
 	for _, p := range problems {
 		text := p.Message
-		if named := p.More[:min(len(p.More), maxNamed)]; len(named) > 0 {
-			text += " (also on " + strings.Join(named, ", ")
-			if more := len(p.More) - len(named); more > 0 {
-				text += fmt.Sprintf(" and %d other hosts", more)
-			}
-			text += ")"
+		if len(p.More) > 0 {
+			text += " (also on " + shortlist.Names(p.More, maxNamed) + ")"
 		}
 		row := report.Bad("versions", p.Subject, "%s", text)
 		if p.Code == cluster.CodeUpgrade && commands.Upgrade != "" {

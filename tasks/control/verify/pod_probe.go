@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"deployer/engine/probe"
+	"deployer/shortlist"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
 	"deployer/tasks/poll"
@@ -159,18 +160,10 @@ func summarize(node string, list []*probeResult) []report.Row {
 	var rows []report.Row
 	for _, check := range order {
 		if n := len(bad[check]); n > 0 {
-			rows = append(rows, report.Bad(check, node, "%d of %d fail: %s", n, total[check], strings.Join(first(bad[check], 3), "; ")))
+			rows = append(rows, report.Bad(check, node, "%d of %d fail: %s", n, total[check], shortlist.Texts(bad[check], 3)))
 			continue
 		}
 		rows = append(rows, report.OK(check, node, "%d of %d", total[check], total[check]))
 	}
 	return rows
-}
-
-// first returns the first n elements, followed by the number of further ones as text.
-func first(list []string, n int) []string {
-	if len(list) <= n {
-		return list
-	}
-	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
 }
