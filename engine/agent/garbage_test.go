@@ -18,6 +18,7 @@ import (
 	"deployer/engine/agent/agenttest"
 	"deployer/engine/protocol"
 	"deployer/engine/remote"
+	"deployer/engine/remote/remotetest"
 	"deployer/engine/transport"
 )
 
@@ -145,7 +146,7 @@ func cutRun(t *testing.T, root string, seg engine.Segment, cut int, fromAgent bo
 		_ = here.Close()
 		<-served
 	}()
-	s, err := remote.Attach(mine, remote.Options{Host: "m1"})
+	s, err := remotetest.Attach(t.Context(), mine, remote.Options{Host: "m1"})
 	if err != nil {
 		return false, transport.KindOf(err) != ""
 	}

@@ -20,6 +20,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
 	"deployer/engine/remote"
+	"deployer/engine/remote/remotetest"
 )
 
 // alter changes one path, or a knob, in the way of modules: kept first.
@@ -147,7 +148,7 @@ func (h *history) reconnect() {
 		_ = Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: h.root})
 		_ = there.Close()
 	}()
-	s, err := remote.Attach(here, remote.Options{Host: "m1", Sink: h.events})
+	s, err := remotetest.Attach(h.t.Context(), here, remote.Options{Host: "m1", Sink: h.events})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent/agenttest"
 	"deployer/engine/remote"
+	"deployer/engine/remote/remotetest"
 	"deployer/engine/transport"
 )
 
@@ -54,7 +55,7 @@ func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHo
 		b.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
 		_ = there.Close()
 	}()
-	s, err := remote.Attach(here, opts)
+	s, err := remotetest.Attach(t.Context(), here, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	go func() {
 		second.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
 	}()
-	s, err := remote.Attach(here, remote.Options{Host: "m1", Sink: second.events})
+	s, err := remotetest.Attach(t.Context(), here, remote.Options{Host: "m1", Sink: second.events})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,30 +9,16 @@ import (
 
 	"deployer/engine/protocol"
 	"deployer/engine/sanitize"
-	"deployer/engine/transport"
 )
 
 // transportHooks are the functions that a session needs of the transport below it.
 type transportHooks struct {
-	// dial connects to an address as the host sees it; nil if that is not possible.
+	// dial connects to an address as the host sees it.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// explainEnd returns the error for the end of the streams; may be nil.
+	// explainEnd returns the error for the end of the streams.
 	explainEnd func() error
 	// close closes the transport.
 	close func() error
-}
-
-// Attach opens a session over the streams of a running agent, for example Serve over
-// a pipe. Close closes rw; so does Attach when it fails.
-func Attach(rw io.ReadWriteCloser, opts Options) (*Session, error) {
-	opts = opts.withDefaults()
-	s, err := open(rw, rw, opts, transportHooks{close: rw.Close})
-	if err != nil {
-		_ = rw.Close()
-		return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
-	}
-	s.announce(fmt.Sprintf("%s %s %s", s.facts.OS, s.facts.OSVersion, s.facts.Arch))
-	return s, nil
 }
 
 // hooks returns the hooks of a session over the connector's transport.

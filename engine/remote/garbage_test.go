@@ -45,7 +45,7 @@ func attachBytes(n int, in []byte) (*Session, error) {
 		_, _ = agentOut.Write(in[n:])
 		_ = agentOut.Close()
 	}()
-	return Attach(twoPipes{fromAgent, toAgent}, Options{Host: "m1"})
+	return openOver(twoPipes{fromAgent, toAgent}, Options{Host: "m1"})
 }
 
 func TestSessionSurvivesGarbage(t *testing.T) {

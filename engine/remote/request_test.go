@@ -36,7 +36,7 @@ func TestHostThatAnswersNoQuestion(t *testing.T) {
 					}
 				}
 			}()
-			s, err := Attach(near, Options{Host: "m1", Timeout: 50 * time.Millisecond})
+			s, err := openOver(near, Options{Host: "m1", Timeout: 50 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -57,11 +57,7 @@ func (s *Session) end(err error) {
 	case closing:
 		err = errClosed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		if s.hooks.explainEnd != nil {
-			err = s.hooks.explainEnd()
-		} else {
-			err = errors.New("the agent has closed the connection")
-		}
+		err = s.hooks.explainEnd()
 	}
 	var known *transport.Error
 	if !errors.As(err, &known) {
@@ -132,10 +128,6 @@ func (s *Session) Err() error { return context.Cause(s.ctx) }
 
 // Dial connects to an address as the host sees it.
 func (s *Session) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if s.hooks.dial == nil {
-		return nil, &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Config,
-			Err: errors.New("this session cannot connect to addresses of the host")}
-	}
 	return s.hooks.dial(ctx, network, address)
 }
 

@@ -61,7 +61,7 @@ func overAPipe(b *testing.B, blobs Blobs) *Session {
 		_ = agent.Serve(context.Background(), there, there, testRegistry(), agent.ServeOptions{Root: b.TempDir()})
 		_ = there.Close()
 	}()
-	s, err := Attach(here, Options{Host: "m1", Blobs: blobs})
+	s, err := openOver(here, Options{Host: "m1", Blobs: blobs})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/remote"
+	"deployer/engine/remote/remotetest"
 	"deployer/engine/revert"
 	"deployer/engine/schedule"
 	"deployer/engine/session"
@@ -38,13 +39,13 @@ type site struct {
 }
 
 // Connect implements session.Connector with an agent in this process.
-func (s *site) Connect(context.Context, string) (session.Session, error) {
+func (s *site) Connect(ctx context.Context, _ string) (session.Session, error) {
 	here, there := net.Pipe()
 	go func() {
 		_ = agent.Serve(context.Background(), there, there, s.registry, agent.ServeOptions{Root: s.root})
 		_ = there.Close()
 	}()
-	return remote.Attach(here, remote.Options{Host: "h1"})
+	return remotetest.Attach(ctx, here, remote.Options{Host: "h1"})
 }
 
 func newSite(t *testing.T, book string) *site {
