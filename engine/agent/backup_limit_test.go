@@ -48,7 +48,7 @@ func TestKeepingLeavesRoom(t *testing.T) {
 		return h.in("r1", agenttest.Step(t, step, "alter", alter{Op: "write", Path: path, Content: "new"}), check)
 	}
 	for _, name := range []string{"/a", "/b"} {
-		put(t, root+name, strings.Repeat("x", 9<<20), 0o644, 0)
+		agenttest.WriteAged(t, root+name, strings.Repeat("x", 9<<20), 0o644, 0)
 	}
 	if r := write("1.a", "/a", false); r.Failure != nil || strings.Contains(r.Change.Effects[0].Action, "restored") {
 		t.Fatalf("%v, %+v", r.Failure, r.Change)
@@ -80,7 +80,7 @@ func TestFullDiskKeepsNoPartialCopy(t *testing.T) {
 	dir := smallDisk(t, root, "4")
 	h := &history{testHost: newBenchAt(t, root, nil), t: t}
 	h.does("r1", "write", "/other", "x") // makes the files of the run
-	put(t, root+"/x", strings.Repeat("x", 900<<10), 0o644, 0)
+	agenttest.WriteAged(t, root+"/x", strings.Repeat("x", 900<<10), 0o644, 0)
 	fill, err := os.Create(dir + "/fill")
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,20 +10,6 @@ import (
 	"deployer/engine"
 	"deployer/engine/sanitize"
 )
-
-func put(t *testing.T, path, content string, mode fs.FileMode, age time.Duration) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
-	when := time.Now().Add(-age)
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestOutputIsKeptAtBothEnds(t *testing.T) {
 	m := headTail{limit: 10}

@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/engine/agent/agenttest"
 )
 
 func TestOldProgramsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	name := func(c string) string { return strings.Repeat(c, 64) }
-	put(t, dir+"/"+name("a"), "own, and oldest", 0o700, 9*time.Hour)
-	put(t, dir+"/"+name("b"), "", 0o700, 3*time.Hour)
-	put(t, dir+"/"+name("c"), "", 0o700, time.Hour)
-	put(t, dir+"/"+name("d"), "", 0o700, 2*time.Hour)
-	put(t, dir+"/.new12", "", 0o700, 2*time.Hour)
-	put(t, dir+"/.new13", "", 0o700, time.Minute)
-	put(t, dir+"/other", "", 0o700, 9*time.Hour)
+	agenttest.WriteAged(t, dir+"/"+name("a"), "own, and oldest", 0o700, 9*time.Hour)
+	agenttest.WriteAged(t, dir+"/"+name("b"), "", 0o700, 3*time.Hour)
+	agenttest.WriteAged(t, dir+"/"+name("c"), "", 0o700, time.Hour)
+	agenttest.WriteAged(t, dir+"/"+name("d"), "", 0o700, 2*time.Hour)
+	agenttest.WriteAged(t, dir+"/.new12", "", 0o700, 2*time.Hour)
+	agenttest.WriteAged(t, dir+"/.new13", "", 0o700, time.Minute)
+	agenttest.WriteAged(t, dir+"/other", "", 0o700, 9*time.Hour)
 	if err := removeOldBinaries(dir, "deployer-agent"); err != nil {
 		t.Fatal(err)
 	}

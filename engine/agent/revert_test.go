@@ -332,7 +332,7 @@ func TestRevertRemovesWhatWasMade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, h.root+"/full/of", "somebody else's", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/full/of", "somebody else's", 0o644, 0)
 	h.reconnect()
 	want := []string{"/current: restore ", "/full: lost the directory is not empty: it has of", "/scratch: restore "}
 	if diff := cmp.Diff(want, fates(h.looks("r1"))); diff != "" {
@@ -350,13 +350,13 @@ func TestRevertRemovesWhatWasMade(t *testing.T) {
 
 func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 	h := newHistory(t)
-	put(t, h.root+"/a", "old", 0o644, 0)
-	put(t, h.root+"/b", "old", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/a", "old", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/b", "old", 0o644, 0)
 	for _, path := range []string{"/a", "/b", "/c"} {
 		h.does("r1", "write", path, "new")
 	}
 	h.does("r2", "write", "/b", "newer")
-	put(t, h.root+"/c", "by hand", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/c", "by hand", 0o644, 0)
 	h.reconnect()
 	past := h.looks("r1")
 	want := []string{"/a: restore ", "/b: drifted somebody has changed it since", "/c: drifted somebody has changed it since"}
@@ -401,7 +401,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	h.does("r1", "turn", "tap", "on")
 	h.does("r0", "turn", "old", "rusty")
 	h.does("r1", "turn", "old", "on")
-	put(t, h.root+"/made/theirs", "x", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/made/theirs", "x", 0o644, 0)
 	h.reconnect()
 	past := h.looks("r1")
 	want := []string{"/made/here: restore ", "/made: lost the directory is not empty: it has theirs", "/srv/data: lost it is gone for good", "old: lost it is rusty", "tap: restore "}
@@ -429,7 +429,7 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 // seen counts as changed once more, so that handlers run.
 func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
 	h := newHistory(t)
-	put(t, h.root+"/a", "old", 0o644, 0)
+	agenttest.WriteAged(t, h.root+"/a", "old", 0o644, 0)
 	h.does("r1", "write", "/a", "new")
 	one, all := engine.Revert{Run: "r1", Task: "1.play.1"}, engine.Revert{Run: "r1"}
 	for i, tt := range []struct {
@@ -538,8 +538,8 @@ func TestRevertIsReadAgain(t *testing.T) {
 
 func TestRevertShowsNoSecret(t *testing.T) {
 	h := newHistory(t)
-	put(t, h.root+"/a", "hunter1\n", 0o600, 0)
-	put(t, h.root+"/b", "public\n", 0o600, 0)
+	agenttest.WriteAged(t, h.root+"/a", "hunter1\n", 0o600, 0)
+	agenttest.WriteAged(t, h.root+"/b", "public\n", 0o600, 0)
 	h.in("r1", agenttest.Step(t, "1.play.1", "alter", alter{Op: "write", Path: "/a", Content: "hunter2\n", Secret: true}), false)
 	h.does("r1", "write", "/b", "visible\n")
 	r := h.reverts("look", engine.Revert{Run: "r1", Preview: true})

@@ -20,8 +20,8 @@ func TestRevertStaysOnItsWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, h.root+"/open/conf/x", "old", 0o600, 0)
-	put(t, h.root+"/etc/x", "root's", 0o600, 0)
+	agenttest.WriteAged(t, h.root+"/open/conf/x", "old", 0o600, 0)
+	agenttest.WriteAged(t, h.root+"/etc/x", "root's", 0o600, 0)
 	h.does("r1", "write", "/open/conf/x", "new")
 	moveAside(t, h.root, "/open/conf", "../etc")
 	r := h.reverts("r2", engine.Revert{Run: "r1", Task: "1.play.1", Force: true})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,34 +11,18 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
-
-// stateDir is the state directory of these hosts, below their root.
-const stateDir = "/var/lib/deployer"
 
 func testState(t *testing.T) (*Dir, string) {
 	t.Helper()
 	root := t.TempDir()
-	return Open(filepath.Join(root, stateDir)), root
-}
-
-func put(t *testing.T, path, content string, mode fs.FileMode, age time.Duration) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
-	when := time.Now().Add(-age)
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
+	return Open(filepath.Join(root, agenttest.StateDir)), root
 }
 
 func TestJournalSurvivesAPowerCut(t *testing.T) {
 	s, root := testState(t)
-	put(t, root+stateDir+"/runs/r1/journal.jsonl", `{"step":"a","begun":true}`+"\n"+`{"step":"b","be`, 0o600, 0)
+	agenttest.WriteAged(t, root+agenttest.StateDir+"/runs/r1/journal.jsonl", `{"step":"a","begun":true}`+"\n"+`{"step":"b","be`, 0o600, 0)
 	log, err := s.Journal("r1")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +68,7 @@ func TestLockEndsWithItsContextAndTheConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := Open(filepath.Join(root, stateDir))
+	other := Open(filepath.Join(root, agenttest.StateDir))
 	cause := errors.New("enough")
 	ctx, stop := context.WithCancelCause(t.Context())
 	if _, err := other.Lock(ctx, nil, func(string) { stop(cause) }); !errors.Is(err, cause) {

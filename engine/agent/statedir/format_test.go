@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/lock"
 )
 
@@ -32,11 +33,7 @@ func goldenJournal() []engine.JournalEntry {
 // stateIn copies a golden directory, since reading may change times.
 func stateIn(t *testing.T, format string) *Dir {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", format))); err != nil {
-		t.Fatal(err)
-	}
-	return Open(dir)
+	return Open(agenttest.CopyDir(t, filepath.Join("testdata", format)))
 }
 
 // TestFormats: the state directories of all formats are read, and mean the same.

@@ -3,19 +3,21 @@ package undo
 import (
 	"os"
 	"testing"
+
+	"deployer/engine/agent/agenttest"
 )
 
 // TestKeptLinesSurviveAPowerCut: a line that was cut short is as if it had never
 // been, and the next one is whole.
 func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	s, root := testStore(t)
-	dir := root + stateDir + "/runs/r1"
-	put(t, dir+"/"+backupLogFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
+	dir := root + agenttest.StateDir + "/runs/r1"
+	agenttest.WriteAged(t, dir+"/"+backupLogFile, `{"step":"a","kind":"file","name":"/x"}`+"\n"+`{"step":"b","ki`, 0o600, 0)
 	k, err := s.backupWriter("r1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, root+"/y", "content", 0o640, 0)
+	agenttest.WriteAged(t, root+"/y", "content", 0o640, 0)
 	for _, name := range []string{"/x", "/y", "/y"} {
 		if err := k.backUp(BackupRecord{Step: "a", Name: name}, root); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 )
 
 // TestSecretsExpire: what a secret step has replaced goes when the next run begins
@@ -16,7 +17,7 @@ import (
 func TestSecretsExpire(t *testing.T) {
 	s, root := testStore(t)
 	for name, content := range map[string]string{"secret": "old secret", "open": "old file"} {
-		put(t, filepath.Join(root, name), content, 0o600, 0)
+		agenttest.WriteAged(t, filepath.Join(root, name), content, 0o600, 0)
 	}
 	if _, err := s.dir.Journal("r1"); err != nil {
 		t.Fatal(err)
@@ -28,7 +29,7 @@ func TestSecretsExpire(t *testing.T) {
 		if err := s.Backup(c.step, c.path); err != nil {
 			t.Fatal(err)
 		}
-		put(t, root+c.path, "new", 0o600, 0)
+		agenttest.WriteAged(t, root+c.path, "new", 0o600, 0)
 		if err := s.RecordAfter(t.Context(), c.step, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/agent/statedir"
 )
 
@@ -31,11 +32,7 @@ func goldenKept() []BackupRecord {
 // storeIn copies a golden directory, since reading may change times.
 func storeIn(t *testing.T, format string) *Store {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", format))); err != nil {
-		t.Fatal(err)
-	}
-	return Open(statedir.Open(dir), engine.Registry{}, "/")
+	return Open(statedir.Open(agenttest.CopyDir(t, filepath.Join("testdata", format))), engine.Registry{}, "/")
 }
 
 // TestFormats: the backup logs of all formats are read, and mean the same.

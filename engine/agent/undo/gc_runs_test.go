@@ -2,7 +2,6 @@ package undo
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,40 +11,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/engine/agent/agenttest"
 	"deployer/engine/agent/statedir"
 )
-
-// stateDir is the state directory of these hosts, below their root.
-const stateDir = "/var/lib/deployer"
 
 func testStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	root := t.TempDir()
-	return Open(statedir.Open(root+stateDir), engine.Registry{}, root), root
-}
-
-func put(t *testing.T, path, content string, mode fs.FileMode, age time.Duration) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
-	when := time.Now().Add(-age)
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
+	return Open(statedir.Open(root+agenttest.StateDir), engine.Registry{}, root), root
 }
 
 func TestOldRunsAreRemoved(t *testing.T) {
 	s, root := testStore(t)
-	runs := root + stateDir + "/runs/"
+	runs := root + agenttest.StateDir + "/runs/"
 	made := func(name string, kept bool, age time.Duration) {
-		put(t, runs+name+"/journal.jsonl", "", 0o600, 0)
+		agenttest.WriteAged(t, runs+name+"/journal.jsonl", "", 0o600, 0)
 		if kept {
-			put(t, runs+name+"/kept.jsonl", "", 0o600, 0)
-			put(t, runs+name+"/kept/000000", "0123456789", 0o600, 0)
+			agenttest.WriteAged(t, runs+name+"/kept.jsonl", "", 0o600, 0)
+			agenttest.WriteAged(t, runs+name+"/kept/000000", "0123456789", 0o600, 0)
 		}
 		when := time.Now().Add(-age)
 		if err := os.Chtimes(runs+name, when, when); err != nil {
