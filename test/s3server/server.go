@@ -1,7 +1,6 @@
 package s3server
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,12 +17,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"deployer/test/server"
 )
 
 // The credentials of the server's administrator, who may do everything.
@@ -74,15 +74,7 @@ func Start(t testing.TB) *Server {
 // StartOn starts a server on a free port of this machine's loopback.
 func StartOn(t testing.TB, network Network) *Server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return StartIn(t, network, address)
+	return StartIn(t, network, server.FreeAddress(t))
 }
 
 // StartIn starts a server on an address of a network; it ends with the test.
@@ -101,37 +93,22 @@ func StartIn(t testing.TB, network Network, address string) *Server {
 			t.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context())) // t's ends before the cleanup
-	cmd := network.Command(ctx, program, "--port", address, "--cert", filepath.Join(dir, "server.crt"), "--key", filepath.Join(dir, "server.key"),
-		"--iam-dir", filepath.Join(dir, "accounts"), "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir)
-	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var ended sync.WaitGroup
-	ended.Go(func() { _ = cmd.Wait() }) // it is killed
-	t.Cleanup(func() {
-		stop()
-		ended.Wait()
-		if t.Failed() {
-			t.Logf("the object store:\n%s", log.String())
-		}
-	})
 	transport := &http.Transport{DialContext: network.Dial, TLSClientConfig: &tls.Config{RootCAs: pool(t, s.CA)}}
 	t.Cleanup(transport.CloseIdleConnections)
 	s.Client, err = minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Secure: true, Region: "us-east-1", Transport: transport, MaxRetries: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := s.Client.ListBuckets(ctx); err == nil {
-			return s
-		} else if time.Now().After(deadline) {
-			t.Fatalf("the object store does not answer: %v\n%s", err, log.String())
-		}
-	}
+	server.Start(t, "the object store", func(ctx context.Context) *exec.Cmd {
+		cmd := network.Command(ctx, program, "--port", address, "--cert", filepath.Join(dir, "server.crt"), "--key", filepath.Join(dir, "server.key"),
+			"--iam-dir", filepath.Join(dir, "accounts"), "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir)
+		cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
+		return cmd
+	}, func(ctx context.Context) error {
+		_, err := s.Client.ListBuckets(ctx)
+		return err
+	})
+	return s
 }
 
 // Bucket makes a bucket.
