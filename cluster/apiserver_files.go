@@ -22,7 +22,7 @@ func (r *resolver) apiServerFiles() []ConfigFile {
 	return out
 }
 
-// authenticationConfig lets requests without credentials see health endpoints
+// authenticationConfig permits requests without credentials to read health endpoints
 // and nothing else, so that probes and load balancers need no secret. Structured
 // authentication and the conditions on paths are stable since Kubernetes 1.34
 // (apiserver/pkg/features: StructuredAuthenticationConfiguration,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The states of a certificate on a host that rules look at. Others of the task cert_check
-// are faults, too.
+// The states of a certificate on a host that rules distinguish. The task cert_check has
+// further states, which are faults, too.
 const (
 	CertificateOK        = "ok"
 	CertificateExpired   = "expired"
@@ -20,18 +20,18 @@ const (
 // CertificateState is a certificate on a host as the task cert_check has found it.
 type CertificateState struct {
 	Host        string    `json:"host"`
-	Name        string    `json:"name"`      // as in the table of certificates; that of an authority is its own
-	Path        string    `json:"path"`      // on the host
+	Name        string    `json:"name"`      // name in the table of certificates; for an authority, the name of the authority
+	Path        string    `json:"path"`      // path on the host
 	Subject     string    `json:"subject"`   // empty when the file cannot be read
-	Authority   string    `json:"authority"` // that signs it: cluster, etcd or front-proxy
-	Expires     time.Time `json:"expires"`   // UTC; zero when the file cannot be read
-	DaysLeft    int       `json:"days_left"` // whole days until then; negative a day after
+	Authority   string    `json:"authority"` // authority that signs the certificate: cluster, etcd or front-proxy
+	Expires     time.Time `json:"expires"`   // time in UTC at which the certificate expires; zero when the file cannot be read
+	DaysLeft    int       `json:"days_left"` // number of whole days until the certificate expires; negative after that
 	State       string    `json:"state"`
 	Detail      string    `json:"detail"` // the fault in a sentence; empty when the state is ok
 	Fingerprint string    `json:"fingerprint"`
 }
 
-// Complete sets what follows from the cluster's table and from the time: name and
+// Complete sets the values that follow from the table of the cluster and from the time: name and
 // authority by the path, and the days left.
 func (s CertificateState) Complete(c *Cluster, now time.Time) CertificateState {
 	for _, cert := range c.Nodes[s.Host].Certificates {
@@ -85,8 +85,8 @@ func ForeignAuthorities(c *Cluster, list []CertificateState) []CertificateState 
 	return out
 }
 
-// SortCertificates sorts the worst first: faults that stop a component before those that
-// will, then what expires first. Equal ones are in inventory order of the hosts.
+// SortCertificates sorts certificates by severity: faults that stop a component come before
+// those that will, then the earlier expiry comes first. Equal ones are in inventory order.
 func SortCertificates(c *Cluster, list []CertificateState) {
 	rank := map[string]int{}
 	for i, host := range c.Order {

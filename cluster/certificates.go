@@ -54,18 +54,18 @@ const userKubeletClient = "kube-apiserver-kubelet-client"
 // Certificate is a leaf certificate that a host may have. The host creates the key; the
 // rest of the certificate is decided here, never by the host's request.
 type Certificate struct {
-	Name      string   `json:"name"`      // unique on the host, and what a signing request names
-	Authority string   `json:"authority"` // that signs it: cluster, etcd or front-proxy
+	Name      string   `json:"name"`      // name of the certificate, unique on the host; signing requests refer to it
+	Authority string   `json:"authority"` // authority that signs the certificate: cluster, etcd or front-proxy
 	CN        string   `json:"cn"`        // common name of the subject
-	Orgs      []string `json:"orgs"`      // organizations of the subject; to Kubernetes these are groups
-	DNS       []string `json:"dns"`       // names that it is valid for
-	IPs       []string `json:"ips"`       // addresses that it is valid for
-	Usages    []string `json:"usages"`    // of the certificate: server, client
-	CertPath  string   `json:"cert_path"` // on the host
-	KeyPath   string   `json:"key_path"`  // on the host; mode 0600
-	CAPath    string   `json:"ca_path"`   // of the authority's certificate on the host
-	Owner     string   `json:"owner"`     // user whom the files belong to; empty: root
-	Rotated   string   `json:"rotated"`   // file with certificate and key that the program makes of it and prefers to it; empty: none
+	Orgs      []string `json:"orgs"`      // organizations of the subject, which are groups for Kubernetes
+	DNS       []string `json:"dns"`       // DNS names that the certificate is valid for
+	IPs       []string `json:"ips"`       // addresses that the certificate is valid for
+	Usages    []string `json:"usages"`    // extended key usages: server, client
+	CertPath  string   `json:"cert_path"` // path of the certificate on the host
+	KeyPath   string   `json:"key_path"`  // path of the key on the host; mode 0600
+	CAPath    string   `json:"ca_path"`   // path of the authority's certificate on the host
+	Owner     string   `json:"owner"`     // user that owns the files; empty: root
+	Rotated   string   `json:"rotated"`   // path of a file with certificate and key that the program renews itself and prefers; empty: none
 	// IssuedBefore is the time before which the one on the host was issued when an external
 	// authority has issued a newer one; empty without one.
 	IssuedBefore string `json:"issued_before,omitempty"`

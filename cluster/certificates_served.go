@@ -2,9 +2,9 @@ package cluster
 
 // ServedCertificate is a certificate that a process of a host serves.
 type ServedCertificate struct {
-	Name    string // in the table of certificates
-	Path    string // on the host
-	Address string // host:port that serves it, as seen from the host
+	Name    string // name in the table of certificates
+	Path    string // path on the host
+	Address string // host:port of the listener, as seen from the host
 }
 
 // ServedCertificates lists the certificates that the processes of a host serve. The other

@@ -4,16 +4,16 @@ package cluster
 // the variable `cluster`, and each of Nodes as `host` and in `hosts`, by the JSON names.
 // Lists are never null.
 type Cluster struct {
-	Name         string               `json:"name"` // of the cluster; part of contexts and of the etcd token
+	Name         string               `json:"name"` // name of the cluster; part of the names of contexts and of the etcd token
 	Versions     VersionSet           `json:"versions"`
-	PodCIDRs     []string             `json:"pod_cidrs"`     // one family today; the list is the shape of dual-stack
-	ServiceCIDRs []string             `json:"service_cidrs"` // likewise
-	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's range
-	ServiceIP    string               `json:"service_ip"`    // of the Service kubernetes.default
-	Masters      []string             `json:"masters"`       // names, inventory order
-	Minions      []string             `json:"minions"`       // names, inventory order
-	NodeNames    []string             `json:"node_names"`    // masters and minions
-	Proxies      []string             `json:"proxies"`       // names of the hosts of role proxy, inventory order
+	PodCIDRs     []string             `json:"pod_cidrs"`     // ranges of pod addresses; one family today, the list is the shape of dual-stack
+	ServiceCIDRs []string             `json:"service_cidrs"` // ranges of Service addresses; one family today
+	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's pod range, in bits
+	ServiceIP    string               `json:"service_ip"`    // address of the Service kubernetes.default
+	Masters      []string             `json:"masters"`       // names of the masters, in inventory order
+	Minions      []string             `json:"minions"`       // names of the minions, in inventory order
+	NodeNames    []string             `json:"node_names"`    // names of masters and minions, in inventory order
+	Proxies      []string             `json:"proxies"`       // names of the hosts of role proxy, in inventory order
 	DNS          DNS                  `json:"dns"`
 	API          API                  `json:"api"`
 	Etcd         Etcd                 `json:"etcd"`
@@ -29,10 +29,10 @@ type Cluster struct {
 	AdminGroup   string               `json:"admin_group"` // group of admin.conf, bound to cluster-admin
 	Rollout      Rollout              `json:"rollout"`
 	Hooks        []HookSpec           `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
-	Sysctls      map[string]string    `json:"sysctls"`        // kernel settings of every node, by their names
+	Sysctls      map[string]string    `json:"sysctls"`        // kernel settings of every node, value by name
 	Modules      []string             `json:"kernel_modules"` // kernel modules that nodes load at boot
 	Nodes        map[string]Node      `json:"-"`              // every host by name, not only those that are nodes
-	Order        []string             `json:"host_names"`     // every host that has a role, inventory order
+	Order        []string             `json:"host_names"`     // names of all hosts that have a role, in inventory order
 
 	// ExternalAuthorities are the authorities whose keys neither a host nor the controller has.
 	ExternalAuthorities ExternalAuthorities `json:"external_authorities"`
@@ -40,36 +40,36 @@ type Cluster struct {
 
 // VersionSet is the releases of this cluster's components.
 type VersionSet struct {
-	Kubernetes string `json:"kubernetes"`  // with a leading v, as all of these but pause, nginx and haproxy
-	Etcd       string `json:"etcd"`        // of etcd, etcdctl and etcdutl
-	Containerd string `json:"containerd"`  // of containerd, its shim and ctr
-	Runc       string `json:"runc"`        // of runc
-	CNI        string `json:"cni_plugins"` // of the network plugins
-	CoreDNS    string `json:"coredns"`     // of the image of cluster DNS
-	Pause      string `json:"pause"`       // of the image that holds a pod together
-	Nginx      string `json:"nginx"`       // of the image of the API proxy when that is nginx
-	HAProxy    string `json:"haproxy"`     // of the image of the API proxy when that is HAProxy
+	Kubernetes string `json:"kubernetes"`  // version of Kubernetes, with a leading v, such as v1.36.3
+	Etcd       string `json:"etcd"`        // version of etcd, etcdctl and etcdutl, with a leading v
+	Containerd string `json:"containerd"`  // version of containerd, its shim and ctr, with a leading v
+	Runc       string `json:"runc"`        // version of runc, with a leading v
+	CNI        string `json:"cni_plugins"` // version of the CNI plugins, with a leading v
+	CoreDNS    string `json:"coredns"`     // version of the CoreDNS image, with a leading v
+	Pause      string `json:"pause"`       // version of the pause image, without a v, such as 3.10.1
+	Nginx      string `json:"nginx"`       // version of the nginx image of the API proxy, without a v
+	HAProxy    string `json:"haproxy"`     // version of the HAProxy image of the API proxy, without a v
 }
 
 // DNS is the DNS server inside the cluster.
 type DNS struct {
 	Domain           string   `json:"domain"`             // domain of the names of Services
-	IP               string   `json:"ip"`                 // of the Service kube-dns
+	IP               string   `json:"ip"`                 // address of the Service kube-dns
 	Replicas         int      `json:"replicas"`           // number of CoreDNS pods
-	CacheSeconds     int      `json:"cache_seconds"`      // seconds that an answer is kept at most
-	CacheSize        int      `json:"cache_size"`         // answers kept, of successes and denials each
-	MaxConcurrent    int      `json:"max_concurrent"`     // queries that one pod forwards at the same time
-	MemoryRequestMiB int      `json:"memory_request_mib"` // memory reserved for each pod
-	MemoryLimitMiB   int      `json:"memory_limit_mib"`   // memory at which a pod is ended
-	Upstreams        []string `json:"upstreams"`          // empty: /etc/resolv.conf of the node
+	CacheSeconds     int      `json:"cache_seconds"`      // maximum time in seconds for which an answer is cached
+	CacheSize        int      `json:"cache_size"`         // number of cached answers, for successes and for denials each
+	MaxConcurrent    int      `json:"max_concurrent"`     // maximum number of queries that one pod forwards at the same time
+	MemoryRequestMiB int      `json:"memory_request_mib"` // memory request of each pod, in MiB
+	MemoryLimitMiB   int      `json:"memory_limit_mib"`   // memory limit of each pod, in MiB
+	Upstreams        []string `json:"upstreams"`          // addresses of the servers for other domains; empty: those of the node's /etc/resolv.conf
 }
 
 // API is the Kubernetes API from the clients' view.
 type API struct {
-	Port      int        `json:"port"`      // of every API server, and of the local proxy in front of them
-	Local     string     `json:"local"`     // https://127.0.0.1:6443, on every node
-	Endpoints []Endpoint `json:"endpoints"` // the API server of each master
-	SANs      []string   `json:"sans"`      // further names and addresses in its certificate
+	Port      int        `json:"port"`      // port of every API server, and of the local proxy in front of the API servers
+	Local     string     `json:"local"`     // URL of the API on every node, such as https://127.0.0.1:6443
+	Endpoints []Endpoint `json:"endpoints"` // API server of each master
+	SANs      []string   `json:"sans"`      // further names and addresses in the certificate of the API servers
 	// External is the endpoint for clients outside: the first external proxy or, without
 	// one, the first master. The others serve as well.
 	External string `json:"external"`
@@ -77,54 +77,54 @@ type API struct {
 
 // Endpoint is a service on one host.
 type Endpoint struct {
-	Name     string `json:"name"`      // of the host
-	IP       string `json:"ip"`        // of the host
-	Port     int    `json:"port"`      // on which the service listens
-	HostPort string `json:"host_port"` // with brackets around an IPv6 address
-	URL      string `json:"url"`       // https:// and host_port
+	Name     string `json:"name"`      // name of the host
+	IP       string `json:"ip"`        // address of the host
+	Port     int    `json:"port"`      // port of the service
+	HostPort string `json:"host_port"` // address and port, with brackets around an IPv6 address
+	URL      string `json:"url"`       // URL of the service: https:// and host_port
 }
 
 // Etcd is the etcd cluster.
 type Etcd struct {
-	DataDir        string     `json:"data_dir"`        // on every member
-	Token          string     `json:"token"`           // text that keeps members of different new clusters apart
-	Members        []Endpoint `json:"members"`         // client endpoints
-	Peers          []Endpoint `json:"peers"`           // as members, where they talk to each other
-	InitialCluster string     `json:"initial_cluster"` // of a new cluster
-	Servers        []string   `json:"servers"`         // client URLs
-	MetricsURL     string     `json:"metrics_url"`     // of every member, on its own loopback
+	DataDir        string     `json:"data_dir"`        // data directory on every member
+	Token          string     `json:"token"`           // cluster token, by which members of different new clusters refuse each other
+	Members        []Endpoint `json:"members"`         // endpoints for clients, one for each member
+	Peers          []Endpoint `json:"peers"`           // endpoints for the other members, one for each member
+	InitialCluster string     `json:"initial_cluster"` // value of the flag --initial-cluster for a new cluster
+	Servers        []string   `json:"servers"`         // URLs for clients, one for each member
+	MetricsURL     string     `json:"metrics_url"`     // URL of metrics and health on the loopback of every member
 	Backup         EtcdBackup `json:"backup"`          // snapshots that the members save by themselves
-	BackupURL      string     `json:"backup_url"`      // below which the members copy snapshots to an object store; empty when they copy none
-	Dedicated      bool       `json:"dedicated"`       // etcd runs elsewhere than on the masters
+	BackupURL      string     `json:"backup_url"`      // URL below which the members copy their snapshots to an object store; empty: no copies
+	Dedicated      bool       `json:"dedicated"`       // true when etcd runs on other hosts than the masters
 }
 
 // Proxy is the API proxy of both kinds: on nodes for themselves, and on hosts of role
 // proxy for clients outside. Times are texts that nginx and HAProxy parse.
 type Proxy struct {
-	Kind              string     `json:"kind"`               // nginx or haproxy
-	Port              int        `json:"port"`               // where external proxies listen
-	ConnectTimeout    string     `json:"connect_timeout"`    // after which the next API server is tried
-	Timeout           string     `json:"timeout"`            // after which an idle connection is closed
-	MaxFails          int        `json:"max_fails"`          // failed connections after which an API server is left alone
-	FailTimeout       string     `json:"fail_timeout"`       // for how long it is left alone
-	WorkerConnections int        `json:"worker_connections"` // that one process holds, both sides counted
-	Backends          []Endpoint `json:"backends"`           // the API servers
+	Kind              string     `json:"kind"`               // program of the proxy: nginx or haproxy
+	Port              int        `json:"port"`               // port of external proxies
+	ConnectTimeout    string     `json:"connect_timeout"`    // time after which the next API server is tried, such as 1s
+	Timeout           string     `json:"timeout"`            // time after which an idle connection is closed, such as 10m
+	MaxFails          int        `json:"max_fails"`          // number of failed connections after which an API server gets no new ones
+	FailTimeout       string     `json:"fail_timeout"`       // time for which a failed API server gets no connections, such as 10s
+	WorkerConnections int        `json:"worker_connections"` // maximum number of connections of one process, to clients and to API servers together
+	Backends          []Endpoint `json:"backends"`           // endpoints of the API servers
 }
 
 // Network is the pod network.
 type Network struct {
-	Plugin         string   `json:"plugin"`         // bgp
-	CNI            string   `json:"cni"`            // bridge or ptp: how a pod is wired to its node
-	ASN            uint32   `json:"asn"`            // number of the autonomous system that all nodes are in
-	MTU            int      `json:"mtu"`            // 0: that of the node's interface
-	Mesh           bool     `json:"mesh"`           // every node has a session with every other
-	Reflectors     []string `json:"reflectors"`     // names of the route reflectors; empty in a mesh
-	Authentication string   `json:"authentication"` // of BGP sessions: auto, md5 or none
+	Plugin         string   `json:"plugin"`         // network plugin: bgp
+	CNI            string   `json:"cni"`            // how a pod is connected to its node: bridge or ptp
+	ASN            uint32   `json:"asn"`            // number of the autonomous system of all nodes
+	MTU            int      `json:"mtu"`            // MTU of pods in bytes; 0: that of the node's interface
+	Mesh           bool     `json:"mesh"`           // true when every node has a session with every other node
+	Reflectors     []string `json:"reflectors"`     // names of the route reflectors, in inventory order; empty in a mesh
+	Authentication string   `json:"authentication"` // authentication of BGP sessions: auto, md5 or none
 }
 
 // KubeProxy is the cluster-wide configuration of kube-proxy.
 type KubeProxy struct {
-	Mode string `json:"mode"` // iptables or nftables
+	Mode string `json:"mode"` // proxy mode: iptables or nftables
 }
 
 // Containerd is the cluster-wide configuration of the container runtime.
@@ -135,20 +135,20 @@ type Containerd struct {
 
 // Kubelet is the part of the kubelets' configuration that other roles need.
 type Kubelet struct {
-	MaxPods     int  `json:"max_pods"`     // on a node without an override
-	SwapAllowed bool `json:"swap_allowed"` // some override set failSwapOn to false
+	MaxPods     int  `json:"max_pods"`     // maximum number of pods of a node without an override
+	SwapAllowed bool `json:"swap_allowed"` // true when an override sets failSwapOn to false
 }
 
 // Audit is the audit log of the API servers.
 type Audit struct {
-	Enabled bool           `json:"enabled"` // the API servers write it
-	LogDir  string         `json:"log_dir"` // on masters
-	MaxMiB  int            `json:"max_mib"` // size of the log with all old files, in MiB
-	Policy  map[string]any `json:"policy"`  // an audit.k8s.io/v1 Policy
+	Enabled bool           `json:"enabled"` // true when the API servers write an audit log
+	LogDir  string         `json:"log_dir"` // directory of the audit log on masters
+	MaxMiB  int            `json:"max_mib"` // maximum size of the log with all rotated files, in MiB
+	Policy  map[string]any `json:"policy"`  // audit policy of kind audit.k8s.io/v1 Policy
 }
 
 // Encryption is the encryption of secrets in etcd, with the path of the key file.
 type Encryption struct {
-	AtRest bool   `json:"at_rest"` // secrets are encrypted before etcd stores them
-	File   string `json:"file"`    // on masters, with the key
+	AtRest bool   `json:"at_rest"` // true when Secrets are encrypted before etcd stores them
+	File   string `json:"file"`    // path of the file with the keys, on masters
 }

@@ -10,12 +10,12 @@ import (
 // last. Roles see it as the variable `leaving`.
 type Departure struct {
 	Hosts   []string        `json:"hosts"`   // hosts that the run cleans, or makes minions
-	Dead    []string        `json:"dead"`    // names that the cluster forgets, while nothing is done on their hosts
+	Dead    []string        `json:"dead"`    // names that the cluster forgets without any work on their hosts
 	Nodes   []string        `json:"nodes"`   // names whose Node objects are deleted
 	Members []string        `json:"members"` // names of etcd members that are removed
 	Masters []string        `json:"masters"` // hosts that run an API server until they leave
 	Proxies []string        `json:"proxies"` // hosts of role proxy
-	Former  map[string]Node `json:"former"`  // by name: the hosts of the inventory as they are before they leave
+	Former  map[string]Node `json:"former"`  // hosts of the inventory as they are before they leave, by name
 	// PeerURLs maps etcd members to their peer URLs, as far as the inventory has them.
 	PeerURLs map[string]string `json:"peer_urls"`
 	// KeepNodes is true when Hosts are masters that stay in the cluster as minions.

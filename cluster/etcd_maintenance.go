@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// EtcdMemberState is what the member list has of an etcd member, and what the member
-// reports of itself; without Answers the latter is empty.
+// EtcdMemberState is an etcd member in the member list and in its own status; when the
+// member does not answer, the fields of its status are zero.
 type EtcdMemberState struct {
-	Host     string   `json:"host"`      // name of its host; empty for a member that no host of the inventory has
-	Member   string   `json:"member"`    // name in the member list; empty until it has started once
-	ID       string   `json:"id"`        // hexadecimal, as etcdctl prints it; empty when the cluster lists no member for the host
-	PeerURLs []string `json:"peer_urls"` // in the member list
-	Listed   bool     `json:"listed"`    // the member list has it; false also when no member can be asked
-	Answers  bool     `json:"answers"`   // it reports its status
-	Serves   bool     `json:"serves"`    // it serves linearizable reads, which needs a majority
+	Host     string   `json:"host"`      // name of the host; empty for a member without a host in the inventory
+	Member   string   `json:"member"`    // name in the member list; empty until the member has started once
+	ID       string   `json:"id"`        // member id in hexadecimal, as etcdctl prints it; empty when the member list has none for the host
+	PeerURLs []string `json:"peer_urls"` // peer URLs in the member list
+	Listed   bool     `json:"listed"`    // true when the member list has the member; false also when no member can be asked
+	Answers  bool     `json:"answers"`   // true when the member reports its status
+	Serves   bool     `json:"serves"`    // true when the member serves linearizable reads, which needs a majority
 	Leader   bool     `json:"leader"`
 	Learner  bool     `json:"learner"`
 	Version  string   `json:"version"`
-	Revision int64    `json:"revision"`  // of its database
-	DBSize   int64    `json:"db_size"`   // bytes of the database file
-	DBInUse  int64    `json:"db_in_use"` // bytes of it that hold data
-	Quota    int64    `json:"db_quota"`  // bytes of the file from which on etcd refuses writes; 0 when the member does not say it (etcd 3.5)
-	Problem  string   `json:"problem"`   // why it does not serve; empty when it does
+	Revision int64    `json:"revision"`  // revision of the database
+	DBSize   int64    `json:"db_size"`   // size of the database file in bytes
+	DBInUse  int64    `json:"db_in_use"` // number of bytes of the database file that hold data
+	Quota    int64    `json:"db_quota"`  // size of the database file in bytes at which etcd refuses writes; 0 when the member does not report it (etcd 3.5)
+	Problem  string   `json:"problem"`   // reason why the member does not serve; empty when it does
 }
 
 // Fragmentation returns the share of the database file that holds no data, from 0 to 1.
@@ -44,7 +44,7 @@ const (
 
 // EtcdSnapshotHost returns the host whose member a snapshot is taken of: a follower that
 // serves, else the leader. Without a majority it is the member with the highest revision:
-// it has the most of what clients have written. It fails when no member answers.
+// that member has most of the data that clients have written. It fails when no member answers.
 func EtcdSnapshotHost(all []EtcdMemberState) (string, error) {
 	var best *EtcdMemberState
 	for i, m := range all {
@@ -70,8 +70,8 @@ func betterSnapshot(a, b EtcdMemberState) bool {
 }
 
 // EtcdDefragOrder returns the hosts whose databases are worth a defragmentation, the
-// leader last: a member does not answer while it works, and the end of a leader's silence
-// is an election. all selects the others too. It fails unless every member of the cluster
+// leader last: a member does not answer during its defragmentation, so a leader causes an
+// election. all selects the others too. It fails unless every member of the cluster
 // serves, because a member that is silent counts as one that is down.
 func EtcdDefragOrder(members []EtcdMemberState, all bool) ([]string, error) {
 	hosts, leader := []string{}, ""

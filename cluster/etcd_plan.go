@@ -23,8 +23,8 @@ type EtcdProbe struct {
 	PeerURL   string
 	Reachable bool
 	HasData   bool
-	ClusterID uint64 // of the data; 0 when unknown
-	MemberID  uint64 // of the data; 0 when unknown
+	ClusterID uint64 // cluster id of the data; 0 when unknown
+	MemberID  uint64 // member id of the data; 0 when unknown
 	// ListedPeerURL is the peer URL under which the other members know this one, as far as
 	// the host shows it while no cluster answers. Empty when it is unknown.
 	ListedPeerURL string
@@ -37,10 +37,10 @@ type EtcdProbe struct {
 // LiveMember is a member in the list of the running cluster.
 type LiveMember struct {
 	ID       uint64
-	Name     string // empty until a member that was added has started
+	Name     string // name of the member; empty until it has started once
 	PeerURLs []string
-	Started  bool // it has published its client URLs
-	Healthy  bool // it answers
+	Started  bool // true when the member has published its client URLs
+	Healthy  bool // true when the member answers
 	Learner  bool
 }
 
@@ -54,19 +54,19 @@ type EtcdLive struct {
 // EtcdStep is the action of one host.
 type EtcdStep struct {
 	Action         string `json:"action"`
-	InitialCluster string `json:"initial_cluster"` // for etcd's flag; ignored by a member with data
-	InitialState   string `json:"initial_state"`   // new or existing, likewise
-	RemoveID       uint64 `json:"remove_id"`       // of the member that a replacement takes the place of
-	Promote        bool   `json:"promote"`         // once it serves, make it a voter
-	Reason         string `json:"reason"`          // for people
+	InitialCluster string `json:"initial_cluster"` // value of etcd's flag --initial-cluster; a member with data ignores it
+	InitialState   string `json:"initial_state"`   // value of etcd's flag --initial-cluster-state: new or existing; a member with data ignores it
+	RemoveID       uint64 `json:"remove_id"`       // id of the member that is removed first; 0: none
+	Promote        bool   `json:"promote"`         // true when the member becomes a voter as soon as it serves
+	Reason         string `json:"reason"`          // reason of the action, for people
 }
 
 // EtcdPlan holds the actions of all hosts. Steps that change the membership are executed
 // one at a time, in Order, each only when [EtcdMayChange] allows it.
 type EtcdPlan struct {
-	Bootstrap bool                `json:"bootstrap"` // all start at once; none can serve before most of them run
+	Bootstrap bool                `json:"bootstrap"` // true when all hosts start at the same time, because none can serve before most of them run
 	Hosts     map[string]EtcdStep `json:"hosts"`
-	Order     []string            `json:"order"` // hosts whose step changes or completes the membership
+	Order     []string            `json:"order"` // names of the hosts whose step changes or completes the membership
 }
 
 // PlanEtcd decides the action of each etcd host. Probes come in inventory order. It
@@ -139,7 +139,7 @@ func silentReason(probes []EtcdProbe) string {
 			continue
 		}
 		if clusterID != 0 && clusterID != h.ClusterID {
-			return fmt.Sprintf("%s and %s hold the data of two different clusters (%x and %x): move away that of the wrong one", first, h.Name, clusterID, h.ClusterID)
+			return fmt.Sprintf("%s and %s hold the data of two different clusters (%x and %x): move the data of the wrong cluster away", first, h.Name, clusterID, h.ClusterID)
 		}
 		clusterID, first = h.ClusterID, h.Name
 	}
@@ -170,7 +170,7 @@ func bootstrap(probes []EtcdProbe) EtcdPlan {
 // changed waits: the others do not find it before the cluster knows the address. Those
 // without data wait, too: only the cluster that then answers can say whether they were members, so
 // the next run decides on them. When too many have lost their data for a
-// majority, nothing answers, and no run will make it.
+// majority, no cluster answers, and no later run changes that.
 func wake(probes []EtcdProbe) EtcdPlan {
 	plan := EtcdPlan{Bootstrap: true, Hosts: map[string]EtcdStep{}, Order: []string{}}
 	alone := len(slices.DeleteFunc(slices.Clone(probes), func(h EtcdProbe) bool { return !h.HasData })) == 1

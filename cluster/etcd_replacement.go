@@ -8,10 +8,10 @@ import (
 // EtcdReplacement is the plan of a replacement: a new, empty member takes the place of the
 // member of a host.
 type EtcdReplacement struct {
-	RemoveID uint64 // of the member that the cluster lists for the host; 0 for none
-	Serves   bool   // the listed member answers
-	Learner  bool   // the listed member does not vote
-	Archive  bool   // the host holds data, which is put aside
+	RemoveID uint64 // id of the member that the cluster lists for the host; 0: none
+	Serves   bool   // true when the listed member answers
+	Learner  bool   // true when the listed member does not vote
+	Archive  bool   // true when the host holds data, which is moved aside
 }
 
 // PlanEtcdReplacement returns the plan for the host that was probed. It fails unless every

@@ -9,8 +9,8 @@ import (
 // ExternalAuthoritiesSpec is the `cluster.certificates.external_authorities:` section.
 type ExternalAuthoritiesSpec struct {
 	Cluster    string `yaml:"cluster" doc:"File with the certificate of the authority that signs certificates of API servers, kubelets and clients of the API. Default: deployer makes the authority and keeps its key on the masters."`
-	Etcd       string `yaml:"etcd" doc:"As cluster, for the authority of etcd's members and clients."`
-	FrontProxy string `yaml:"front_proxy" doc:"As cluster, for the authority of the certificate with which API servers call extension API servers."`
+	Etcd       string `yaml:"etcd" doc:"File with the certificate of the authority that signs certificates of etcd's members and clients. Default: deployer makes the authority and keeps its key on the masters."`
+	FrontProxy string `yaml:"front_proxy" doc:"File with the certificate of the authority that signs the certificate with which API servers call extension API servers. Default: deployer makes the authority and keeps its key on the masters."`
 	Requests   string `yaml:"requests" default:"certificate-requests" doc:"Directory for the requests that deployer certs requests writes, and for the certificates that the authorities have issued. Paths are relative to the inventory."`
 }
 
@@ -37,22 +37,22 @@ func (s ExternalAuthoritiesSpec) resolve() ExternalAuthorities {
 // ExternalAuthorities are the authorities whose keys are outside of the cluster: neither a
 // host nor the controller has them. Their owner signs the requests of hosts.
 type ExternalAuthorities struct {
-	Names    []string          `json:"names"` // cluster, etcd, front-proxy; sorted
+	Names    []string          `json:"names"` // names of the external authorities, sorted: cluster, etcd, front-proxy
 	Requests string            `json:"-"`     // directory on the controller for requests and issued certificates
-	Files    map[string]string `json:"-"`     // of the authorities' certificates on the controller, by name
+	Files    map[string]string `json:"-"`     // paths of the authorities' certificates on the controller, by name
 
 	// Certificates and Issued are the contents of the files; the program that resolves the
 	// cluster reads them.
-	Certificates map[string][]byte            `json:"-"` // PEM by authority; the one that signs comes first
-	Issued       map[string]IssuedCertificate `json:"-"` // by RequestPath
+	Certificates map[string][]byte            `json:"-"` // certificates in PEM form by authority; the first one signs
+	Issued       map[string]IssuedCertificate `json:"-"` // issued certificates by RequestPath
 }
 
 // IssuedCertificate is the file of a certificate in the directory of requests.
 type IssuedCertificate struct {
-	File  string            // on the controller
-	PEM   []byte            // its content
-	Cert  *x509.Certificate // nil when it cannot be read
-	Fault error             // why it cannot be installed; nil when it fits the table of certificates
+	File  string            // path on the controller
+	PEM   []byte            // content of the file
+	Cert  *x509.Certificate // parsed certificate; nil when the file cannot be read
+	Fault error             // reason why the certificate cannot be installed; nil when it matches the table of certificates
 }
 
 // External reports whether the key of an authority is outside of the cluster.

@@ -5,10 +5,10 @@ import "fmt"
 // Health is one health endpoint of a component on a host, in the form of the
 // task http_check.
 type Health struct {
-	Name     string `json:"name"`     // of the component
-	URL      string `json:"url"`      // that answers 200 when it is well
-	CA       string `json:"ca"`       // path of the certificate that must have signed the answer; empty: none
-	Insecure bool   `json:"insecure"` // the component signs its own certificate, on loopback
+	Name     string `json:"name"`     // name of the component
+	URL      string `json:"url"`      // URL that answers with status 200 when the component is healthy
+	CA       string `json:"ca"`       // path of the CA certificate that must have signed the server certificate; empty: not verified
+	Insecure bool   `json:"insecure"` // true when the component serves a self-signed certificate, on loopback
 }
 
 // healthOf returns the health endpoints of a host's components. The local API is queried

@@ -17,12 +17,12 @@ const (
 
 // Host is the inventory's description of one machine.
 type Host struct {
-	Name      string            // unique; becomes the node's name
-	Address   string            // the IP address that other hosts of the cluster reach it at
-	Roles     []string          // of the Role constants
-	Overrides map[string]any    // free settings by component, groups and host already merged
-	Labels    map[string]string // labels of the node
-	Taints    []string          // taints of the node, as key=value:Effect
+	Name      string            // name of the host and of its Kubernetes node; unique
+	Address   string            // IP address at which the other hosts reach the host
+	Roles     []string          // roles of the host, each one of the Role constants
+	Overrides map[string]any    // settings by component, merged from groups and host
+	Labels    map[string]string // labels of the Kubernetes node
+	Taints    []string          // taints of the Kubernetes node, as key=value:Effect
 }
 
 func (h Host) has(role string) bool { return slices.Contains(h.Roles, role) }

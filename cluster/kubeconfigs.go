@@ -4,13 +4,13 @@ package cluster
 // files instead of containing them, so that a renewed certificate needs no new
 // kubeconfig: client-go rereads the files (client-go/transport/cert_rotation.go).
 type Kubeconfig struct {
-	Name     string `json:"name"`      // of the user entry
-	Path     string `json:"path"`      // on the host
+	Name     string `json:"name"`      // name of the user entry
+	Path     string `json:"path"`      // path of the file on the host
 	Server   string `json:"server"`    // URL of the API as this host reaches it
 	Cluster  string `json:"cluster"`   // name of the cluster entry
-	CAPath   string `json:"ca_path"`   // of the certificate that the API must be signed by
-	CertPath string `json:"cert_path"` // of the component's certificate
-	KeyPath  string `json:"key_path"`  // of its key
+	CAPath   string `json:"ca_path"`   // path of the CA certificate that signs the API servers
+	CertPath string `json:"cert_path"` // path of the component's certificate
+	KeyPath  string `json:"key_path"`  // path of the component's key
 }
 
 // Kubeconfigs lists the kubeconfigs of a host. All of them point at the host's

@@ -17,18 +17,18 @@ const (
 // replaced only after a restart, so the content of these files belongs in the
 // manifest's hash. A directory shows what is replaced in it at once.
 type Mount struct {
-	Name string `json:"name"` // of the volume
-	Path string `json:"path"` // on the host and in the container
-	Type string `json:"type"` // File or Directory
+	Name string `json:"name"` // name of the volume
+	Path string `json:"path"` // path on the host and in the container
+	Type string `json:"type"` // type of the hostPath volume: File or Directory
 }
 
 // Mounts are those of each static pod on this host, below /etc/kubernetes; empty
 // for components that do not run there.
 type Mounts struct {
-	APIServer         []Mount `json:"apiserver"`          // of kube-apiserver
-	ControllerManager []Mount `json:"controller_manager"` // of kube-controller-manager
-	Scheduler         []Mount `json:"scheduler"`          // of kube-scheduler
-	KubeProxy         []Mount `json:"kube_proxy"`         // of kube-proxy
+	APIServer         []Mount `json:"apiserver"`          // mounts of kube-apiserver
+	ControllerManager []Mount `json:"controller_manager"` // mounts of kube-controller-manager
+	Scheduler         []Mount `json:"scheduler"`          // mounts of kube-scheduler
+	KubeProxy         []Mount `json:"kube_proxy"`         // mounts of kube-proxy
 }
 
 // mounts are those of all static pods of a node that has its flags, configuration

@@ -10,13 +10,13 @@ const versionKey = "version"
 // cluster, a group or the host name a version, as in a cluster that is upgraded in
 // parts.
 type NodeVersions struct {
-	APIServer         string `json:"apiserver"`          // of kube-apiserver, and of kubectl
-	ControllerManager string `json:"controller_manager"` // of kube-controller-manager
-	Scheduler         string `json:"scheduler"`          // of kube-scheduler
-	Kubelet           string `json:"kubelet"`            // of the kubelet
-	KubeProxy         string `json:"kube_proxy"`         // of kube-proxy
-	Containerd        string `json:"containerd"`         // of containerd, its shim and ctr
-	Etcd              string `json:"etcd"`               // of etcd, etcdctl and etcdutl
+	APIServer         string `json:"apiserver"`          // version of kube-apiserver and kubectl
+	ControllerManager string `json:"controller_manager"` // version of kube-controller-manager
+	Scheduler         string `json:"scheduler"`          // version of kube-scheduler
+	Kubelet           string `json:"kubelet"`            // version of the kubelet
+	KubeProxy         string `json:"kube_proxy"`         // version of kube-proxy
+	Containerd        string `json:"containerd"`         // version of containerd, its shim and ctr
+	Etcd              string `json:"etcd"`               // version of etcd, etcdctl and etcdutl
 }
 
 // nodeVersions returns the versions of a host: the versions of the cluster, unless the

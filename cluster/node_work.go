@@ -11,8 +11,8 @@ import (
 type NodeWork struct {
 	Changes   []VersionChange // of the node's components; runc as component runc
 	Policies  []PolicyChange
-	HostPorts []string // pods on the node with host ports
-	Cordoned  bool     // an earlier run of deployer has cordoned the node
+	HostPorts []string // names of pods on the node that have host ports
+	Cordoned  bool     // true when an earlier run of deployer has cordoned the node
 }
 
 // PolicyChange is a change of the policy of one of the kubelet's resource managers.
@@ -31,7 +31,8 @@ func (c PolicyChange) StateFile() string {
 	return "/var/lib/kubelet/cpu_manager_state"
 }
 
-// PolicyChanges compares the policies that a kubelet has with its wanted configuration. A policy that is not set is none.
+// PolicyChanges compares the policies of a running kubelet with its wanted configuration. A
+// policy that is not set counts as none.
 func PolicyChanges(found map[string]string, config map[string]any) []PolicyChange {
 	var out []PolicyChange
 	for _, key := range []string{"cpuManagerPolicy", "memoryManagerPolicy"} {
@@ -53,7 +54,7 @@ func RefusePolicies(host string, found map[string]string, n Node) Problems {
 	}
 	for _, c := range PolicyChanges(found, n.KubeletConfig) {
 		out = append(out, Problem{Code: CodeUpgrade, Subject: host,
-			Message: fmt.Sprintf("the kubelet's %s changes from %s to %s: pods must leave the node first, which an upgrade sees to", c.Key, c.From, c.To)})
+			Message: fmt.Sprintf("the kubelet's %s changes from %s to %s: pods must leave the node first, as in an upgrade", c.Key, c.From, c.To)})
 	}
 	return out
 }

@@ -21,14 +21,14 @@ type ObjectStore struct {
 	Endpoint string `yaml:"endpoint" json:"endpoint" doc:"URL of the object store, such as https://minio.example:9000; default: Amazon S3 in the region."`
 	// Bucket of the backups; empty for no object store.
 	Bucket string `yaml:"bucket" json:"bucket" doc:"Bucket of the backups."`
-	// Begin of the objects' names, without a slash at its end.
-	Prefix string `yaml:"prefix" json:"prefix" doc:"Begin of the names of the objects, such as clusters/prod; a slash follows it."`
+	// Prefix of the names of the objects, without a slash at its end.
+	Prefix string `yaml:"prefix" json:"prefix" doc:"Prefix of the names of the objects, such as clusters/prod; a slash follows it."`
 	// Region of the bucket.
 	Region string `yaml:"region" json:"region" default:"us-east-1" doc:"Region of the bucket."`
 	// auto, path or virtual.
 	Addressing string `yaml:"addressing" json:"addressing" enum:"auto,path,virtual" default:"auto" doc:"Where the name of the bucket is in URLs: path (https://ENDPOINT/BUCKET/...), virtual (https://BUCKET.ENDPOINT/...), or auto: virtual for Amazon without an endpoint, path elsewhere."`
 	// Certificates in PEM form; empty for the authorities that the machine trusts.
-	CA string `yaml:"ca" json:"ca" doc:"Certificates in PEM form of the authorities that sign the store's certificate; default: those that the machine trusts."`
+	CA string `yaml:"ca" json:"ca" doc:"Certificates in PEM form of the authorities that sign the store's certificate; default: the CA certificates of the machine."`
 	// ID of the access key; empty for none.
 	AccessKey string `yaml:"access_key" json:"access_key" doc:"ID of the access key, with secret_key."`
 	// The secret access key; empty for none.

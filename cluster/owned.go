@@ -6,10 +6,10 @@ import "path/filepath"
 // written there and Keep does not list belonged to an object that the inventory no
 // longer has: a registry's mirror, a static pod, the other API proxy.
 type Owned struct {
-	Path  string   `json:"path"`  // of the directory
-	Files string   `json:"files"` // pattern of the files that the roles write there
-	Keep  []string `json:"keep"`  // those that the host has now, below path
-	Units bool     `json:"units"` // they are systemd units
+	Path  string   `json:"path"`  // path of the directory
+	Files string   `json:"files"` // pattern of the files that roles write there
+	Keep  []string `json:"keep"`  // files that the host must keep, relative to the directory
+	Units bool     `json:"units"` // true when the files are systemd units
 }
 
 const (

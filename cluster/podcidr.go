@@ -9,9 +9,9 @@ import (
 // PodRange is the known state of one node's range of pod addresses.
 type PodRange struct {
 	Name   string
-	OnHost string // range in the host's network configuration; empty when there is none
-	InAPI  string // podCIDR of the Node object; empty when it has none
-	IsNode bool   // a Node object exists
+	OnHost string // range in the host's network configuration; empty: none
+	InAPI  string // podCIDR of the Node object; empty: none
+	IsNode bool   // true when the Node object exists
 	// Gone means that the inventory no longer has this host, but the API still has its Node.
 	// Its range stays taken until the Node is deleted.
 	Gone bool
@@ -20,7 +20,7 @@ type PodRange struct {
 // PodCIDRs maps each node to its range. Moved are the nodes that lose their range, with
 // the reason.
 type PodCIDRs struct {
-	Ranges map[string][]string `json:"ranges"` // by node; one family today
+	Ranges map[string][]string `json:"ranges"` // ranges by node; one family today
 	Moved  map[string]string   `json:"moved"`
 }
 

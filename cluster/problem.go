@@ -7,10 +7,10 @@ import (
 
 // Problem is a reason why a cluster cannot be built as it is written.
 type Problem struct {
-	Code      string `json:"code"`                // stable, for machines: no-master, overlap, ...
-	Subject   string `json:"subject"`             // the key or the host that it is about
-	Message   string `json:"message"`             // what is wrong and what to do, one line
-	Component string `json:"component,omitempty"` // program that it is about, such as kubelet; empty for others
+	Code      string `json:"code"`                // stable code for machines, such as no-master or overlap
+	Subject   string `json:"subject"`             // key of the inventory or name of the host
+	Message   string `json:"message"`             // one line: the fault and the advice
+	Component string `json:"component,omitempty"` // name of the component, such as kubelet; empty for other subjects
 	// More are further hosts with the same problem, when Subject is a host.
 	More []string `json:"more,omitempty"`
 }

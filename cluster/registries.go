@@ -16,23 +16,23 @@ const dirRegistryCA = "/etc/containerd/ca"
 
 // Registry is the configuration for pulling images of one registry.
 type Registry struct {
-	Name    string           `json:"name"`    // such as docker.io
-	Server  string           `json:"server"`  // URL of the registry itself, asked last
-	CA      string           `json:"ca"`      // path of its authority's certificate; empty: one that the host trusts
-	Mirrors []RegistryMirror `json:"mirrors"` // asked in this order
+	Name    string           `json:"name"`    // name of the registry, such as docker.io
+	Server  string           `json:"server"`  // URL of the registry, which is tried after the mirrors
+	CA      string           `json:"ca"`      // path of the CA certificate of the registry; empty: the CA certificates of the host
+	Mirrors []RegistryMirror `json:"mirrors"` // mirrors in the order in which they are tried
 }
 
 // RegistryMirror is a server that containerd tries before the registry.
 type RegistryMirror struct {
-	URL string `json:"url"` // with http or https
-	CA  string `json:"ca"`  // path of its authority's certificate; empty: one that the host trusts
+	URL string `json:"url"` // URL of the mirror, with http or https
+	CA  string `json:"ca"`  // path of the CA certificate of the mirror; empty: the CA certificates of the host
 }
 
 // RegistryAuthority is the CA of a registry's or mirror's certificate.
 type RegistryAuthority struct {
-	Host string `json:"host"` // of the URL, with its port
-	Path string `json:"path"` // of the certificate on nodes
-	PEM  string `json:"pem"`  // the certificate, or several
+	Host string `json:"host"` // host of the URL, with its port
+	Path string `json:"path"` // path of the certificates on nodes
+	PEM  string `json:"pem"`  // one or more certificates in PEM form
 }
 
 // registryHost matches a host with an optional port, as it stands in a reference
@@ -109,10 +109,10 @@ func certificates(text string) error {
 	for ; len(rest) > 0; n++ {
 		var block *pem.Block
 		if !strings.HasPrefix(string(rest), "-----BEGIN CERTIFICATE-----") {
-			return errors.New("there is something that is not a certificate")
+			return errors.New("it has a part that is not a certificate")
 		}
 		if block, rest = pem.Decode(rest); block == nil {
-			return errors.New("a certificate is cut")
+			return errors.New("a certificate is incomplete")
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return err
@@ -120,7 +120,7 @@ func certificates(text string) error {
 		rest = []byte(strings.TrimSpace(string(rest)))
 	}
 	if n == 0 {
-		return errors.New("there is no certificate")
+		return errors.New("it has no certificate")
 	}
 	return nil
 }

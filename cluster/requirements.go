@@ -17,17 +17,17 @@ const (
 // Requirement is a property that a host must have before it is changed. Fields without a
 // meaning for the kind are empty.
 type Requirement struct {
-	Kind       string   `json:"kind"`        // port, disk, memory, cpu, swap, kernel, cgroup, foreign
-	Name       string   `json:"name"`        // of it in reports; of kind kernel: the feature
-	Port       int      `json:"port"`        // of kind port
-	Protocol   string   `json:"protocol"`    // of kind port: tcp or udp
-	Path       string   `json:"path"`        // of the kinds disk and foreign; of kind port see Former
-	MinMiB     int      `json:"min_mib"`     // of the kinds disk and memory, in MiB
-	MinPercent float64  `json:"min_percent"` // of kind disk, of the file system's size
-	MinCount   int      `json:"min_count"`   // of kind cpu
-	Owners     []string `json:"owners"`      // program names that may hold the port already
-	Former     []string `json:"former"`      // of kind port: programs that may hold it where the file Path exists
-	Why        string   `json:"why"`         // what needs it, for people
+	Kind       string   `json:"kind"`        // kind: port, disk, memory, cpu, swap, kernel, cgroup or foreign
+	Name       string   `json:"name"`        // name of the requirement in reports; for kind kernel, the feature
+	Port       int      `json:"port"`        // port number, for kind port
+	Protocol   string   `json:"protocol"`    // protocol of the port, for kind port: tcp or udp
+	Path       string   `json:"path"`        // path, for the kinds disk and foreign; for kind port, see former
+	MinMiB     int      `json:"min_mib"`     // minimum in MiB, for the kinds disk and memory
+	MinPercent float64  `json:"min_percent"` // minimum free share of the file system in percent, for kind disk
+	MinCount   int      `json:"min_count"`   // minimum number of cores, for kind cpu
+	Owners     []string `json:"owners"`      // programs that may already listen on the port, for kind port
+	Former     []string `json:"former"`      // programs that may listen on the port where the file at path exists, for kind port
+	Why        string   `json:"why"`         // reason of the requirement, for people
 }
 
 // Requirements lists the properties that a host must have for its roles, in a fixed
@@ -96,7 +96,7 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 // kubelet, runtime and proxies stay below 512 MiB. Disk: 2 GiB hold the binaries
 // and images with room to unpack them; etcd may fill its quota once in the
 // database and once more while it is compacted, but starts near empty, so only
-// the default quota is asked for. The audit log reaches its bound in any cluster that
+// the default quota is required. The audit log reaches its bound in any cluster that
 // is in use. A kubelet that sees less than its eviction thresholds free takes no pods.
 func sizeRequirements(c *Cluster, n Node) []Requirement {
 	var out []Requirement

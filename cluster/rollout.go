@@ -17,10 +17,10 @@ type RolloutSpec struct {
 
 // Rollout is the limits for changes of nodes in use.
 type Rollout struct {
-	MaxParallel    limit.Limit  `json:"max_parallel"`    // after the canaries
-	MaxUnavailable []LabelLimit `json:"max_unavailable"` // sorted by label
-	Spread         string       `json:"spread"`          // label; empty for none
-	Critical       []string     `json:"critical"`        // patterns of hosts; a run has their names
+	MaxParallel    limit.Limit  `json:"max_parallel"`    // maximum number of nodes that are changed at the same time after the canaries
+	MaxUnavailable []LabelLimit `json:"max_unavailable"` // limits by label, sorted by label
+	Spread         string       `json:"spread"`          // label over whose values nodes take turns; empty: none
+	Critical       []string     `json:"critical"`        // patterns of hosts on which a failure stops all further changes; a run has the names of the hosts
 }
 
 // LabelLimit is the number of nodes with the same value of a label that may be changed at

@@ -14,20 +14,20 @@ const (
 // SizeProfile is the set of values that depend on the size of a cluster. All other
 // values keep their component's default on purpose.
 type SizeProfile struct {
-	Name                string `json:"name"`                           // small, medium, large or xlarge
-	Nodes               int    `json:"nodes"`                          // masters and minions
-	RequestsInflight    int    `json:"max_requests_inflight"`          // reads that an API server works on at the same time
-	MutatingInflight    int    `json:"max_mutating_requests_inflight"` // writes, likewise
-	ControllerQPS       int    `json:"controller_qps"`                 // requests a second of the controller manager
-	ControllerBurst     int    `json:"controller_burst"`               // requests at once of the controller manager
-	SchedulerQPS        int    `json:"scheduler_qps"`                  // requests a second of the scheduler
-	SchedulerBurst      int    `json:"scheduler_burst"`                // requests at once of the scheduler
-	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`               // database size at which etcd refuses writes
-	ProxyConnections    int    `json:"proxy_worker_connections"`       // connections of one API proxy process, both sides counted
+	Name                string `json:"name"`                           // name of the profile: small, medium, large or xlarge
+	Nodes               int    `json:"nodes"`                          // number of masters and minions
+	RequestsInflight    int    `json:"max_requests_inflight"`          // maximum number of reads in flight in one API server
+	MutatingInflight    int    `json:"max_mutating_requests_inflight"` // maximum number of writes in flight in one API server
+	ControllerQPS       int    `json:"controller_qps"`                 // requests per second of the controller manager to the API
+	ControllerBurst     int    `json:"controller_burst"`               // maximum burst of requests of the controller manager
+	SchedulerQPS        int    `json:"scheduler_qps"`                  // requests per second of the scheduler to the API
+	SchedulerBurst      int    `json:"scheduler_burst"`                // maximum burst of requests of the scheduler
+	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`               // size of the etcd database in bytes at which etcd refuses writes
+	ProxyConnections    int    `json:"proxy_worker_connections"`       // maximum number of connections of one API proxy process, to clients and to API servers together
 	DNSReplicas         int    `json:"dns_replicas"`                   // number of CoreDNS pods
-	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`             // queries that one CoreDNS pod forwards at the same time
-	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`         // memory reserved for each CoreDNS pod
-	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`           // memory at which a CoreDNS pod is ended
+	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`             // maximum number of queries that one CoreDNS pod forwards at the same time
+	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`         // memory request of each CoreDNS pod, in MiB
+	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`           // memory limit of each CoreDNS pod, in MiB
 }
 
 const gib = int64(1) << 30

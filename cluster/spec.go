@@ -7,7 +7,7 @@ import "time"
 type Spec struct {
 	Name          string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
 	Kubernetes    string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
-	Versions      Versions          `yaml:"versions" doc:"Versions of what Kubernetes runs on; default: what was tested with the Kubernetes version."`
+	Versions      Versions          `yaml:"versions" doc:"Versions of the components around Kubernetes; default: those that were tested with the Kubernetes version."`
 	PodCIDR       string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from."`
 	ServiceCIDR   string            `yaml:"service_cidr" default:"10.96.0.0/16" doc:"Range of Service addresses; the first is the API's, the tenth the DNS server's."`
 	NodePrefix    int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 for IPv4 (253 pods), 64 for IPv6."`
@@ -23,35 +23,35 @@ type Spec struct {
 	Containerd    ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
 	Kubelet       KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
 	Schedulable   *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
-	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile; auto goes by the number of nodes."`
-	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; these win."`
+	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile, which sets limits and rates of the components; auto selects it by the number of nodes."`
+	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; a setting of both has the value given here."`
 	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
 	Rollout       RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
-	Maintenance   MaintenanceSpec   `yaml:"maintenance" doc:"What happens around work on nodes in use."`
-	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions outside the table of tested ones."`
+	Maintenance   MaintenanceSpec   `yaml:"maintenance" doc:"Hooks around work on nodes in use."`
+	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions that are not in the table of tested versions."`
 	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
 }
 
 // Versions lists the releases of the components around Kubernetes.
 type Versions struct {
-	Etcd       string `yaml:"etcd" doc:"etcd; default by Kubernetes version."`
-	Containerd string `yaml:"containerd" doc:"containerd; default by Kubernetes version."`
-	Runc       string `yaml:"runc" doc:"runc; default by Kubernetes version."`
-	CNI        string `yaml:"cni" doc:"CNI plugins; default by Kubernetes version."`
-	CoreDNS    string `yaml:"coredns" doc:"CoreDNS; default by Kubernetes version."`
-	Pause      string `yaml:"pause" doc:"The pause image, without a leading v; default by Kubernetes version."`
-	Nginx      string `yaml:"nginx" doc:"The nginx image of the API proxy; default by Kubernetes version."`
-	HAProxy    string `yaml:"haproxy" doc:"The HAProxy image of the API proxy; default by Kubernetes version."`
+	Etcd       string `yaml:"etcd" doc:"Version of etcd, etcdctl and etcdutl; default: the one that was tested with the Kubernetes version."`
+	Containerd string `yaml:"containerd" doc:"Version of containerd; default: the one that was tested with the Kubernetes version."`
+	Runc       string `yaml:"runc" doc:"Version of runc; default: the one that was tested with the Kubernetes version."`
+	CNI        string `yaml:"cni" doc:"Version of the CNI plugins; default: the one that was tested with the Kubernetes version."`
+	CoreDNS    string `yaml:"coredns" doc:"Version of the CoreDNS image; default: the one that was tested with the Kubernetes version."`
+	Pause      string `yaml:"pause" doc:"Version of the pause image, without a leading v; default: the one that was tested with the Kubernetes version."`
+	Nginx      string `yaml:"nginx" doc:"Version of the nginx image of the API proxy; default: the one that was tested with the Kubernetes version."`
+	HAProxy    string `yaml:"haproxy" doc:"Version of the HAProxy image of the API proxy; default: the one that was tested with the Kubernetes version."`
 }
 
 // DNSSpec is the `cluster.dns:` section.
 type DNSSpec struct {
 	Domain        string        `yaml:"domain" default:"cluster.local" doc:"Domain of the cluster."`
 	Replicas      int           `yaml:"replicas" doc:"Number of CoreDNS pods; default by size."`
-	CacheTTL      time.Duration `yaml:"cache_ttl" default:"30s" doc:"Longest time an answer is cached."`
-	CacheSize     int           `yaml:"cache_size" default:"9984" doc:"Number of answers kept, for successes and denials each."`
+	CacheTTL      time.Duration `yaml:"cache_ttl" default:"30s" doc:"Maximum time for which an answer is cached."`
+	CacheSize     int           `yaml:"cache_size" default:"9984" doc:"Number of cached answers, for successes and for denials each."`
 	MaxConcurrent int           `yaml:"max_concurrent" doc:"Queries forwarded at the same time by each CoreDNS pod; default by size."`
-	Upstreams     []string      `yaml:"upstreams" doc:"Servers asked for names outside the cluster; default: those of the node's /etc/resolv.conf."`
+	Upstreams     []string      `yaml:"upstreams" doc:"Servers for names outside of the cluster; default: those of the node's /etc/resolv.conf."`
 	MemoryLimit   int           `yaml:"memory_limit_mib" doc:"Memory limit of each CoreDNS pod in MiB; default by size."`
 }
 
@@ -61,7 +61,7 @@ type APISpec struct {
 	SANs  []string  `yaml:"sans" doc:"Further names and addresses that the API server's certificate is valid for."`
 	Audit AuditSpec `yaml:"audit" doc:"The audit log."`
 
-	PodSecurity PodSecuritySpec `yaml:"pod_security" doc:"Pod Security levels of namespaces that have no labels of their own for that."`
+	PodSecurity PodSecuritySpec `yaml:"pod_security" doc:"Pod Security levels of namespaces without labels for Pod Security."`
 }
 
 // PodSecuritySpec is the `cluster.api.pod_security:` section. The levels are those
@@ -70,7 +70,7 @@ type PodSecuritySpec struct {
 	Enforce          string   `yaml:"enforce" enum:"privileged,baseline,restricted" default:"baseline" doc:"Level below which a pod is refused; privileged refuses none."`
 	Audit            string   `yaml:"audit" enum:"privileged,baseline,restricted" default:"restricted" doc:"Level below which a pod is marked in the audit log."`
 	Warn             string   `yaml:"warn" enum:"privileged,baseline,restricted" default:"restricted" doc:"Level below which the client that makes a pod is warned."`
-	ExemptNamespaces []string `yaml:"exempt_namespaces" doc:"Namespaces without these levels, beside kube-system."`
+	ExemptNamespaces []string `yaml:"exempt_namespaces" doc:"Further namespaces without these levels; kube-system never has them."`
 }
 
 // AuditSpec is the `cluster.api.audit:` section.
@@ -78,8 +78,8 @@ type AuditSpec struct {
 	Enabled    *bool          `yaml:"enabled" default:"true" doc:"Whether the API server writes an audit log."`
 	Policy     map[string]any `yaml:"policy" doc:"An audit.k8s.io/v1 Policy; default: metadata of every write, of exec, attach, port-forward and proxy, and of reads of secrets and configmaps; no bodies."`
 	LogDir     string         `yaml:"log_dir" default:"/var/log/kubernetes/audit" doc:"Directory of the audit log on masters."`
-	MaxAgeDays int            `yaml:"max_age_days" default:"30" doc:"Days that old log files are kept."`
-	MaxBackups int            `yaml:"max_backups" default:"10" doc:"Number of old log files kept."`
+	MaxAgeDays int            `yaml:"max_age_days" default:"30" doc:"Number of days after which a rotated log file is removed."`
+	MaxBackups int            `yaml:"max_backups" default:"10" doc:"Maximum number of rotated log files."`
 	MaxSizeMiB int            `yaml:"max_size_mib" default:"100" doc:"Size in MiB at which the log file is rotated."`
 }
 
@@ -90,17 +90,17 @@ type EncryptionSpec struct {
 
 // LeaderSpec is the `cluster.leader_election:` section.
 type LeaderSpec struct {
-	LeaseDuration time.Duration `yaml:"lease_duration" default:"15s" doc:"Time after which others may take over from a silent leader."`
-	RenewDeadline time.Duration `yaml:"renew_deadline" default:"10s" doc:"Time within which a leader must renew or give up."`
-	RetryPeriod   time.Duration `yaml:"retry_period" default:"2s" doc:"Time between attempts."`
+	LeaseDuration time.Duration `yaml:"lease_duration" default:"15s" doc:"Time without a renewal after which another instance may become the leader."`
+	RenewDeadline time.Duration `yaml:"renew_deadline" default:"10s" doc:"Time within which the leader must renew its lease or give up."`
+	RetryPeriod   time.Duration `yaml:"retry_period" default:"2s" doc:"Time between attempts to become the leader or to renew the lease."`
 }
 
 // KubeProxySpec is the `cluster.kube_proxy:` section.
 type KubeProxySpec struct {
-	Mode string `yaml:"mode" enum:"iptables,nftables" default:"iptables" doc:"How nodes bring traffic for Services to pods."`
+	Mode string `yaml:"mode" enum:"iptables,nftables" default:"iptables" doc:"Kernel interface with which nodes forward traffic of Services to pods."`
 }
 
 // KubeletSpec is the `cluster.kubelet:` section.
 type KubeletSpec struct {
-	MaxPods int `yaml:"max_pods" default:"110" doc:"Pods that a node may run."`
+	MaxPods int `yaml:"max_pods" default:"110" doc:"Maximum number of pods of a node."`
 }

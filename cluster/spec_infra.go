@@ -4,14 +4,14 @@ import "time"
 
 // EtcdSpec is the `cluster.etcd:` section.
 type EtcdSpec struct {
-	DataDir                 string        `yaml:"data_dir" default:"/var/lib/etcd" doc:"Directory of the data."`
-	HeartbeatInterval       time.Duration `yaml:"heartbeat_interval" default:"100ms" doc:"Time between heartbeats of the leader; about one round trip between members."`
+	DataDir                 string        `yaml:"data_dir" default:"/var/lib/etcd" doc:"Directory of the data of etcd."`
+	HeartbeatInterval       time.Duration `yaml:"heartbeat_interval" default:"100ms" doc:"Time between heartbeats of the leader; about the round-trip time between members."`
 	ElectionTimeout         time.Duration `yaml:"election_timeout" default:"1s" doc:"Time without a heartbeat before an election; at least five heartbeats."`
 	QuotaBackendBytes       int64         `yaml:"quota_backend_bytes" doc:"Size of the database in bytes at which etcd refuses writes; default by size profile."`
 	SnapshotCount           int           `yaml:"snapshot_count" default:"10000" doc:"Number of writes between snapshots of the log."`
 	AutoCompactionMode      string        `yaml:"auto_compaction_mode" enum:"periodic,revision" default:"periodic" doc:"Whether auto_compaction_retention is a time or a number of revisions."`
-	AutoCompactionRetention string        `yaml:"auto_compaction_retention" default:"0" doc:"History that etcd's own compaction keeps; 0 turns it off, because the API server compacts every five minutes."`
-	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"Where metrics and health are served without a certificate."`
+	AutoCompactionRetention string        `yaml:"auto_compaction_retention" default:"0" doc:"History that etcd's own compaction keeps, as a time or a number of revisions; 0 turns it off, because the API server compacts every five minutes."`
+	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"URL on which members serve metrics and health without a client certificate."`
 	Backup                  EtcdBackup    `yaml:"backup" doc:"Snapshots that the members save by themselves."`
 	AllowEven               bool          `yaml:"allow_even" default:"false" doc:"Accept an even number of members, which tolerates no more failures than one member less."`
 }
@@ -36,20 +36,20 @@ func (b EtcdBackup) Scheduled() bool { return b.Schedule != "never" }
 
 // ProxySpec is the `cluster.proxy:` section.
 type ProxySpec struct {
-	Kind              string        `yaml:"kind" enum:"nginx,haproxy" default:"nginx" doc:"Program that passes connections on to the API servers."`
+	Kind              string        `yaml:"kind" enum:"nginx,haproxy" default:"nginx" doc:"Program that forwards connections to the API servers."`
 	Port              int           `yaml:"port" doc:"Port on which hosts of role proxy listen for clients outside; default the API's port, or 8443 when a proxy host is a master too."`
-	ConnectTimeout    time.Duration `yaml:"connect_timeout" default:"1s" doc:"Time that a connection to an API server may take."`
-	Timeout           time.Duration `yaml:"timeout" default:"10m" doc:"Time that an idle connection is kept."`
-	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Failed connections after which an API server is left alone for fail_timeout."`
-	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time that a failed API server is left alone."`
-	WorkerConnections int           `yaml:"worker_connections" doc:"Connections that one proxy process holds, both sides counted; default by size."`
+	ConnectTimeout    time.Duration `yaml:"connect_timeout" default:"1s" doc:"Maximum time to connect to an API server."`
+	Timeout           time.Duration `yaml:"timeout" default:"10m" doc:"Time after which an idle connection is closed."`
+	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Number of failed connections after which an API server gets no new ones for fail_timeout."`
+	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time for which a failed API server gets no connections."`
+	WorkerConnections int           `yaml:"worker_connections" doc:"Maximum number of connections of one proxy process, to clients and to API servers together; default by size."`
 }
 
 // NetworkSpec is the `cluster.network:` section.
 type NetworkSpec struct {
-	Plugin            string   `yaml:"plugin" enum:"bgp" default:"bgp" doc:"bgp: the nodes tell each other their routes, by BIRD."`
-	CNI               string   `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is wired to its node: to a bridge, or point to point."`
-	ASN               uint32   `yaml:"asn" default:"64512" doc:"Number of the autonomous system; the first private one unless given."`
+	Plugin            string   `yaml:"plugin" enum:"bgp" default:"bgp" doc:"Network plugin; with bgp, BIRD announces the pod ranges of the nodes to each other."`
+	CNI               string   `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is connected to its node: by a bridge, or point to point."`
+	ASN               uint32   `yaml:"asn" default:"64512" doc:"Number of the autonomous system of all nodes; the default is the first private number."`
 	Reflectors        []string `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, chosen above it."`
 	MeshBelow         int      `yaml:"mesh_below" default:"50" doc:"Number of nodes from which on route reflectors are used instead of a full mesh."`
 	NodesPerReflector int      `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many reflectors are chosen."`
@@ -59,6 +59,6 @@ type NetworkSpec struct {
 
 // ContainerdSpec is the `cluster.containerd:` section.
 type ContainerdSpec struct {
-	Mirrors     map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, asked in order before the registry itself, such as docker.io: [https://mirror.example]."`
-	Authorities map[string]string   `yaml:"authorities" doc:"Certificates in PEM form of those who sign the certificates of registries and mirrors, by host and port as in the address, such as mirror.example:5000; default: whom the host trusts."`
+	Mirrors     map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, tried in order before the registry itself, such as docker.io: [https://mirror.example]."`
+	Authorities map[string]string   `yaml:"authorities" doc:"CA certificates in PEM form of registries and mirrors, by host and port as in the address, such as mirror.example:5000; default: the CA certificates of the host."`
 }

@@ -12,10 +12,10 @@ import (
 // one.
 type VersionChange struct {
 	Host      string `json:"host"`
-	Component string `json:"component"` // as in Running
+	Component string `json:"component"` // name of the component, as in Running
 	From      string `json:"from"`      // the version that was found
 	To        string `json:"to"`        // the wanted version
-	Older     bool   `json:"older"`     // the wanted version is the older one
+	Older     bool   `json:"older"`     // true when the wanted version is older than the found one
 }
 
 // String returns the change as text, such as "kube-apiserver of m1: v1.35.4 to v1.36.3".

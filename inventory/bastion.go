@@ -34,7 +34,7 @@ func (b *builder) completeHop(hop *Hop, h *Host, names []string) {
 		hop.fill(via.SSH)
 	}
 	login := h.SSH
-	login.Port = 0 // a port of the host behind says nothing of its bastion's
+	login.Port = 0 // the port of the host behind is not that of its bastion
 	hop.fill(login)
 }
 

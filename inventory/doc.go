@@ -13,14 +13,14 @@
 //	  master: [m1]
 //	  minion: "n[001:1000]"
 //
-// Values given more than once are settled by precedence: what stands at the
-// top of the file, then groups (a parent before its children, otherwise in the
-// order of the file), then the host; the later one wins. ssh and vars win key
-// by key; overrides merge deeply, where mappings merge and all else replaces.
+// A value that is given more than once has this precedence, from low to high: the
+// top of the file, groups (a parent before its children, otherwise in the
+// order of the file), the host. ssh and vars win key
+// by key; overrides merge deeply, where mappings merge and any other value replaces.
 //
-// A file may extend others, which many inventories then share: it is laid over them, in
-// their order, before anything else is settled. Mappings merge deeply, all else
-// replaces, and every value keeps the file that it is of.
+// A file may extend others, which many inventories can share: it is laid over them, in
+// their order, before precedence is applied. Mappings merge deeply, any other value
+// replaces, and every value keeps the name of the file that it comes from.
 //
 // The package knows nothing of engines and clusters. It reads the files and,
 // for !env, the environment, and touches no network.

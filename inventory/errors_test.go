@@ -24,7 +24,7 @@ func TestBadInventories(t *testing.T) {
 		"range too long":      {"hosts:\n  n[1:20000]:", `inventory.yaml:2:3: host range [1:20000]: more than 10000`},
 		"ranges too many":     {"hosts:\n  n[1:200]-[1:200]:", `inventory.yaml:2:3: host n[1:200]-[1:200] stands for more than 10000`},
 		"too many hosts":      {"hosts:\n  n[1:6000]:\n  m[1:6000]:", `inventory.yaml:3:3: more than 10000 hosts`},
-		"twice":               {"hosts:\n  n[1:3]:\n  n2:", `inventory.yaml:3:3: host n2 is there already, on line 2; to give one host of a range its own settings, make a group of it`},
+		"twice":               {"hosts:\n  n[1:3]:\n  n2:", `inventory.yaml:3:3: host n2 is defined already, on line 2; to give one host of a range its own settings, make a group of it`},
 		"same key twice":      {"hosts:\n  n1:\n  n1:", `inventory.yaml:3:3: key "n1" is given twice in hosts; first on line 2`},
 		"upper case":          {"hosts: {M1: }", `inventory.yaml:1:9: host name "M1" must be lower case: "m1"`},
 		"underscore":          {"hosts: {m_1: }", `inventory.yaml:1:9: host name "m_1" must not contain _; use "m-1"`},

@@ -10,23 +10,23 @@ import (
 // file is the structure of an inventory file. The schema and the reference are generated
 // from its tags.
 type file struct {
-	Extends   extendsList                  `yaml:"extends" doc:"Files that this one is laid over: a path, or a list of paths, relative to this file. Mappings merge at any depth; any other value replaces that of the files before it."`
-	Cluster   *yaml.Node                   `yaml:"cluster" doc:"What to install, and how."`
-	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Where binaries and images come from: upstream, a mirror or a directory."`
-	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"How to reach all hosts."`
-	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may have templates, which see what the task sees that looks at the variable."`
+	Extends   extendsList                  `yaml:"extends" doc:"Files that this one extends: a path, or a list of paths, relative to this file. Mappings merge at any depth; any other value replaces that of the files before it."`
+	Cluster   *yaml.Node                   `yaml:"cluster" doc:"The cluster to install: name, versions, networks, settings of components."`
+	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Source of binaries and images: upstream, a mirror, a directory or a bundle."`
+	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"SSH settings of all hosts."`
+	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may contain {{ }}, which is evaluated with the variables of the task that reads the variable."`
 	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
 	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
-	Roles     roleSection                  `yaml:"roles" doc:"What hosts are for; each a list of hosts, ranges and groups."`
-	MaxFail   strictyaml.Map[limit.Limit]  `yaml:"max_fail" doc:"How many hosts of a role, a group or all may fail before a run stops: a number or a percentage, rounded down."`
-	Forks     int                          `yaml:"forks" doc:"How many hosts are worked on at once." default:"50"`
+	Roles     roleSection                  `yaml:"roles" doc:"Hosts of each role: a list of hosts, ranges and groups."`
+	MaxFail   strictyaml.Map[limit.Limit]  `yaml:"max_fail" doc:"Number of hosts of a role, a group or all that may fail before a run stops: a number or a percentage, rounded down."`
+	Forks     int                          `yaml:"forks" doc:"Maximum number of hosts processed in parallel." default:"50"`
 }
 
 type freeSection = strictyaml.Section[map[string]any]
 
 type hostSection struct {
 	Address   string                  `yaml:"address" doc:"IP address or name; may hold ranges, one address for each host of the name; default: the host's name."`
-	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"How to reach this host, over what its groups and the file say."`
+	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"SSH settings of this host; they override those of its groups and of all hosts."`
 	Vars      freeSection             `yaml:"vars" doc:"Variables for playbooks."`
 	Overrides freeSection             `yaml:"overrides" doc:"Settings of components on this host, merged deeply over those of its groups and of the cluster."`
 	Labels    strictyaml.Map[string]  `yaml:"labels" doc:"Labels of the Kubernetes node."`
@@ -36,7 +36,7 @@ type hostSection struct {
 type groupSection struct {
 	Hosts     nameList                `yaml:"hosts" doc:"Hosts and ranges of hosts."`
 	Children  nameList                `yaml:"children" doc:"Groups whose hosts belong to this group too."`
-	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"How to reach the hosts of this group."`
+	SSH       strictyaml.Section[SSH] `yaml:"ssh" doc:"SSH settings of the hosts of this group."`
 	Vars      freeSection             `yaml:"vars" doc:"Variables for playbooks."`
 	Overrides freeSection             `yaml:"overrides" doc:"Settings of components on the hosts of this group."`
 	Labels    strictyaml.Map[string]  `yaml:"labels" doc:"Labels of the Kubernetes nodes of this group."`
@@ -47,7 +47,7 @@ type roleSection struct {
 	Master nameList `yaml:"master" doc:"Hosts that run the control plane."`
 	Minion nameList `yaml:"minion" doc:"Hosts that run the users' pods."`
 	Etcd   nameList `yaml:"etcd" doc:"Hosts that run etcd; default: the masters."`
-	Proxy  nameList `yaml:"proxy" doc:"Hosts that offer the API on their address to clients outside."`
+	Proxy  nameList `yaml:"proxy" doc:"Hosts that run an API proxy for clients outside of the cluster."`
 }
 
 func (r roleSection) lists() map[string]nameList {

@@ -36,7 +36,7 @@ func (b *builder) addHost(entry int, name, address string) {
 		return
 	}
 	if other, ok := b.inv.index[name]; ok {
-		b.errorf(e.Pos, "host %s is there already, on line %d; to give one host of a range its own settings, make a group of it",
+		b.errorf(e.Pos, "host %s is defined already, on line %d; to give one host of a range its own settings, make a group of it",
 			name, b.inv.Hosts[other].Pos.Line)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // layer is one place in the file, or one file beside it, with settings of a host.
 type layer struct {
 	name      string // "all", "group rack1", "host m1", or the name of the file beside
-	file      string // that its nodes are of, as shown; empty for the inventory itself
+	file      string // file of its nodes, as messages show it; empty for the inventory itself
 	ssh       *yaml.Node
 	vars      *yaml.Node
 	overrides *yaml.Node

@@ -101,7 +101,7 @@ type builder struct {
 	groups map[string]members
 	order  []int // indices in file.Groups by rising precedence
 	ssh    map[string]SSH
-	vars   *varsDirs // nil when nobody looked
+	vars   *varsDirs // nil when they were not read
 }
 
 func (b *builder) err(err error) {

@@ -16,17 +16,17 @@ import (
 // fields are zero, so that the client configuration of OpenSSH can set them; the
 // documented defaults apply when that does not.
 type SSH struct {
-	Config             string        `yaml:"config" doc:"Client configuration of OpenSSH for what is not said here: a file, or none; default: ~/.ssh/config, then /etc/ssh/ssh_config."`
+	Config             string        `yaml:"config" doc:"Client configuration file of OpenSSH, which applies to settings that are unset here, or none; default: ~/.ssh/config, then /etc/ssh/ssh_config."`
 	User               string        `yaml:"user" doc:"Login name." default:"root"`
 	Port               int           `yaml:"port" doc:"Port of the SSH server." default:"22"`
 	Key                string        `yaml:"key" doc:"Private key file; default: keys of the agent, then the usual files in ~/.ssh."`
 	KeyPassphraseEnv   string        `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key; default: it is asked for on the terminal."`
-	PasswordEnv        string        `yaml:"password_env" doc:"Environment variable that holds the password to log in with, where the host takes none of the keys; or --ask-pass."`
-	PasswordFile       string        `yaml:"password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
+	PasswordEnv        string        `yaml:"password_env" doc:"Environment variable that holds the login password, for hosts that accept none of the keys; or --ask-pass."`
+	PasswordFile       string        `yaml:"password_file" doc:"File whose first line is the login password; one that ends in .age is decrypted."`
 	Agent              bool          `yaml:"agent" doc:"Use the SSH agent of SSH_AUTH_SOCK when there is one." default:"true"`
 	Become             string        `yaml:"become" doc:"How the login user becomes root; not needed when it is root." enum:"none,sudo,doas,su" default:"none"`
 	BecomePasswordEnv  string        `yaml:"become_password_env" doc:"Environment variable that holds the password that ssh.become asks for: the user's, or for su that of root; or --ask-become-pass."`
-	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
+	BecomePasswordFile string        `yaml:"become_password_file" doc:"File whose first line is the password for ssh.become; one that ends in .age is decrypted."`
 	KnownHosts         string        `yaml:"known_hosts" doc:"File of known host keys." default:"~/.ssh/known_hosts"`
 	HostKeys           string        `yaml:"host_keys" doc:"Hosts that are not in known_hosts: strict refuses them, accept-new adds them; a changed key is always refused." enum:"strict,accept-new" default:"strict"`
 	Bastion            Hops          `yaml:"bastion" doc:"Host, or list of hosts in order, through which the connection goes; an empty list means none."`
@@ -36,13 +36,13 @@ type SSH struct {
 // Hop is a bastion. Unset fields have the values of the host behind it.
 type Hop struct {
 	Host             string `yaml:"host" doc:"Name of a host of this inventory, whose address and login are used."`
-	Address          string `yaml:"address" doc:"IP address or name; this or host."`
+	Address          string `yaml:"address" doc:"IP address or name; a hop has either address or host."`
 	User             string `yaml:"user" doc:"Login name; default: as for the host behind."`
 	Port             int    `yaml:"port" doc:"Port of the SSH server." default:"22"`
 	Key              string `yaml:"key" doc:"Private key file; default: as for the host behind."`
 	KeyPassphraseEnv string `yaml:"key_passphrase_env" doc:"Environment variable that holds the passphrase of the key; default: it is asked for on the terminal."`
-	PasswordEnv      string `yaml:"password_env" doc:"Environment variable that holds the password to log in with; default: for the same user that of the host behind."`
-	PasswordFile     string `yaml:"password_file" doc:"File whose first line is that password; one that ends in .age is decrypted."`
+	PasswordEnv      string `yaml:"password_env" doc:"Environment variable that holds the login password; default: that of the host behind, for the same user."`
+	PasswordFile     string `yaml:"password_file" doc:"File whose first line is the login password; one that ends in .age is decrypted."`
 
 	pos strictyaml.Pos
 }

@@ -18,7 +18,7 @@ const ProbeName = "probe"
 
 // ArtifactsSpec is the section `artifacts` of an inventory.
 type ArtifactsSpec struct {
-	Source        string   `yaml:"source" doc:"Where binaries and images come from: upstream, an http(s) address of a mirror, a directory, or a bundle; default upstream."`
+	Source        string   `yaml:"source" doc:"Source of binaries and images: upstream, an http(s) address of a mirror, a directory, or a bundle; default upstream."`
 	Architectures []string `yaml:"architectures" doc:"Architectures of the hosts: amd64, arm64; default amd64."`
 }
 
@@ -70,8 +70,8 @@ func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (images
 	return source, nil
 }
 
-// listArtifacts sets Needed and the names of container images. Of the two API proxies
-// only the configured one is needed.
+// listArtifacts sets Needed and the names of container images. Only the configured API proxy
+// is needed.
 func (p *Project) listArtifacts(architectures []string) error {
 	needed, versions := neededVersions(p.Cluster), ClusterVersions(p.Cluster)
 	p.images = map[string]string{}

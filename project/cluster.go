@@ -19,8 +19,8 @@ func ClusterSpec(inv *inventory.Inventory) (cluster.Spec, error) {
 	return spec, err
 }
 
-// ResolveCluster resolves the cluster that an inventory describes. kubernetes is the version of
-// the cluster instead of the inventory's; empty for that. offered are the versions,
+// ResolveCluster resolves the cluster that an inventory describes. kubernetes overrides the
+// version of the inventory; empty: the inventory's. offered are the versions,
 // by artifact name, that the source of artifacts has instead of the default ones;
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.

@@ -47,7 +47,7 @@ func problemPos(inv *inventory.Inventory, p cluster.Problem) (place string, foun
 	return inv.File, false
 }
 
-// VersionLine is the place of the Kubernetes version in an inventory.
+// VersionLine is the Kubernetes version of an inventory with its place.
 type VersionLine struct {
 	Place   string // file:line:column; the file alone where it has no version
 	Version string // empty for the default

@@ -25,10 +25,10 @@ type Options struct {
 	// Playbook is the directory of the playbook, whose group_vars and host_vars are
 	// read too; empty for none.
 	Playbook string
-	// Kubernetes is the version of the cluster instead of the inventory's; empty for that.
+	// Kubernetes overrides the version of the inventory; empty: the inventory's.
 	Kubernetes string
-	// Bundle is the path of a bundle that artifacts come from instead of the inventory's
-	// source; empty for that. With BundleKey, the path of a minisign public key, the bundle
+	// Bundle is the path of a bundle that overrides the source of artifacts; empty: the
+	// inventory's source. With BundleKey, the path of a minisign public key, the bundle
 	// must be signed by it.
 	Bundle, BundleKey string
 	// Agents provides the agent binaries for hosts.
@@ -43,7 +43,7 @@ type Project struct {
 	Inventory *inventory.Inventory
 	// Cluster is the cluster of the inventory; nil when the inventory has no master.
 	Cluster *cluster.Cluster
-	// Departure is what Options.Groups takes out of the cluster; nil when no host leaves.
+	// Departure is the part of the cluster that Options.Groups takes out; nil when no host leaves.
 	Departure *cluster.Departure
 	Artifacts *images.Resolver
 	Needed    []images.Ref // artifacts of the cluster

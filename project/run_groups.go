@@ -26,7 +26,7 @@ type RunGroups struct {
 	// KeepNodes makes hosts in Leaving minions: they are masters until then, and the cluster
 	// is resolved with them as minions.
 	KeepNodes bool
-	// Dead are names that leave the cluster while nothing is done on their hosts: they are
+	// Dead are names that leave the cluster without any work on their hosts: they are
 	// resolved as if they had no role, and are no hosts of the run. The inventory need not
 	// have them.
 	Dead []string

@@ -21,8 +21,8 @@ func unreachable(want *cluster.Cluster, found Observed) []Broken {
 	return out
 }
 
-// broken returns what does not work, in the order of the inventory, with nodes and
-// members of other hosts behind.
+// broken returns the components that do not work, in inventory order; nodes and members of
+// other hosts come last.
 func broken(want *cluster.Cluster, found Observed) []Broken {
 	out := unreachable(want, found)
 	for _, name := range want.Order {
@@ -47,8 +47,8 @@ func broken(want *cluster.Cluster, found Observed) []Broken {
 	return out
 }
 
-// emptied returns what a host has lost though the cluster counts it: the machine was
-// replaced, or its disk.
+// emptied returns the components that a host has lost although the cluster counts them,
+// because the machine or its disk was replaced.
 func emptied(found Observed, n cluster.Node) []Broken {
 	h, examined := found.Hosts[n.Name]
 	if !examined || h.Failure != "" {
@@ -65,7 +65,7 @@ func emptied(found Observed, n cluster.Node) []Broken {
 	return out
 }
 
-// failedHosts returns the hosts whose machine or etcd member does not work: those that
+// failedHosts returns the hosts whose machine or etcd member does not work, and which
 // may have to be replaced.
 func failedHosts(want *cluster.Cluster, found Observed) []string {
 	var out []string

@@ -10,8 +10,8 @@ import (
 )
 
 // Compare compares what a survey found with the wanted cluster. Observed may cover a part
-// of the hosts; hosts without an entry count as not examined and are never Joining for
-// want of a proxy. Only masters and etcd hosts decide about the State.
+// of the hosts; hosts without an entry count as not examined and are never Joining because of
+// a missing proxy. Only masters and etcd hosts decide about the State.
 func Compare(want *cluster.Cluster, found Observed) Result {
 	var r Result
 	r.State, r.Reason = stateOf(want, found)

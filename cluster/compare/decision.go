@@ -12,10 +12,10 @@ type Action string
 // The actions.
 const (
 	ActionInstall Action = "install" // install a new cluster
-	ActionStart   Action = "start"   // start what does not run, then look again
-	ActionRepair  Action = "repair"  // join hosts and restore what differs, with the versions that run
-	ActionUpgrade Action = "upgrade" // upgrade what is older
-	ActionNothing Action = "nothing" // change nothing: what differs needs another verb
+	ActionStart   Action = "start"   // start stopped components, then compare again
+	ActionRepair  Action = "repair"  // join hosts and restore differences, with the versions that run
+	ActionUpgrade Action = "upgrade" // upgrade components with older versions
+	ActionNothing Action = "nothing" // change nothing: the difference needs another verb
 	ActionRestore Action = "restore" // change nothing: only a backup helps
 	ActionRefuse  Action = "refuse"  // change nothing: the reason says why
 )
@@ -23,12 +23,12 @@ const (
 // Decision is an action with its reason.
 type Decision struct {
 	Action Action `json:"action"`
-	Reason string `json:"reason,omitempty"` // of every action but repair
+	Reason string `json:"reason,omitempty"` // reason of every action but repair; empty for repair
 }
 
-// Rules are what a reconciliation may do.
+// Rules are the permissions of a reconciliation.
 type Rules struct {
-	Upgrade bool // change versions
+	Upgrade bool // versions may change
 	// Protected are the hosts without which no run changes the cluster: masters and etcd
 	// hosts, unless the failure budget of the inventory allows to lose some.
 	Protected []string

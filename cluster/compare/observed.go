@@ -18,13 +18,13 @@ type Observed struct {
 
 // Host is what a survey found on one host.
 type Host struct {
-	Failure          string // why the host could not be examined; empty when it was
-	HasKubelet       bool   // the configuration of a kubelet is there
-	HasEtcdData      bool   // the directory of a member is there
-	EtcdPeerURL      string // of the unit of etcd, while no member answers; empty when it is unknown
-	HasAPIServer     bool   // the manifest of an API server is there, which is written only after etcd was healthy
-	HoldsAuthorities bool   // the key of the cluster's authority is there
-	HasProxyUnit     bool   // the unit of the proxy for clients outside is there
+	Failure          string // reason why the host could not be examined; empty when it was
+	HasKubelet       bool   // true when the configuration of a kubelet exists
+	HasEtcdData      bool   // true when the data directory of a member exists
+	EtcdPeerURL      string // peer URL in the unit of etcd, read while no member answers; empty when it is unknown
+	HasAPIServer     bool   // true when the manifest of an API server exists, which is written only after etcd was healthy
+	HoldsAuthorities bool   // true when the key of the cluster's authority exists
+	HasProxyUnit     bool   // true when the unit of the proxy for clients outside of the cluster exists
 	// Versions are the components that the host has, without those whose version is not
 	// known.
 	Versions []cluster.Running
@@ -37,7 +37,7 @@ type Node struct {
 	Name     string
 	Ready    bool
 	Reason   string // reason and message of the condition Ready
-	Version  string // of the kubelet, such as v1.36.3
+	Version  string // version of the kubelet, such as v1.36.3
 	Cordoned bool
 }
 
@@ -46,5 +46,5 @@ type Broken struct {
 	Host      string `json:"host"`
 	Component string `json:"component"` // host, etcd, node, or the name of a check
 	Detail    string `json:"detail"`
-	Fix       string `json:"fix,omitempty"` // what to do
+	Fix       string `json:"fix,omitempty"` // advice
 }

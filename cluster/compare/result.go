@@ -25,7 +25,7 @@ const (
 // are in the order of the inventory.
 type Result struct {
 	State  State  `json:"state"`
-	Reason string `json:"reason,omitempty"` // of every state but Running
+	Reason string `json:"reason,omitempty"` // reason of every state but Running
 
 	// Joining are the hosts of the inventory that the cluster does not have yet: without a
 	// Node object, without a member of etcd, or without the proxy for clients outside.
@@ -39,7 +39,7 @@ type Result struct {
 	// Older and Newer are the components whose version is not the wanted one.
 	Older []Versioned `json:"older,omitempty"`
 	Newer []Versioned `json:"newer,omitempty"`
-	// Cordoned are the nodes that accept no pods by decision of somebody.
+	// Cordoned are the nodes that an administrator or a program has cordoned.
 	Cordoned []string `json:"cordoned,omitempty"`
 	// Replacements is the order in which broken machines may be replaced.
 	Replacements []Replacement `json:"replacements,omitempty"`

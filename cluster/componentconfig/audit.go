@@ -8,8 +8,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// auditPolicy checks an audit policy by the rules with which an API server ends at
-// its start: k8s.io/apiserver pkg/audit/policy/reader.go and
+// auditPolicy checks an audit policy by the rules of the API server, which exits at its
+// start when one is broken: k8s.io/apiserver pkg/audit/policy/reader.go and
 // pkg/apis/audit/validation/validation.go.
 func (k *checker) auditPolicy(value map[string]any) {
 	var p auditv1.Policy
@@ -40,7 +40,7 @@ func (k *checker) auditPolicy(value map[string]any) {
 		}
 		for j, r := range rule.Resources {
 			if len(r.ResourceNames) > 0 && len(r.Resources) == 0 {
-				k.add(append(below(at, "resources"), fmt.Sprintf("[%d]", j), "resourceNames"), "names of objects need resources beside them")
+				k.add(append(below(at, "resources"), fmt.Sprintf("[%d]", j), "resourceNames"), "resourceNames needs resources in the same rule")
 			}
 			if strings.Contains(r.Group, "/") {
 				k.add(append(below(at, "resources"), fmt.Sprintf("[%d]", j), "group"), "%q has a version: write the group alone", r.Group)

@@ -13,7 +13,7 @@ const containerdMinor = 2
 
 // containerd checks the configuration of containerd on hosts with a version of it. containerd
 // ignores a setting that it does not know, with a warning in its log, so a misspelled one has
-// no effect and shows nowhere. A version that is newer than the types here is not checked.
+// no effect and causes no error. A version that is newer than the types here is not checked.
 func (k *checker) containerd(value map[string]any, version string) {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 || parts[0] != "v2" {
@@ -28,7 +28,7 @@ func (k *checker) containerd(value map[string]any, version string) {
 	runtime := mapping(plugins, "io.containerd.cri.v1.runtime")
 	at := k.at
 	for _, part := range []struct {
-		name  string // of the part of the overrides; empty for what has none
+		name  string // name of the part of the overrides; empty for settings without one
 		value map[string]any
 		into  reflect.Type
 	}{

@@ -12,7 +12,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// signals are what eviction thresholds may be about (kubernetes
+// signals returns the signals that eviction thresholds may have (kubernetes
 // pkg/kubelet/eviction/api, Signal; eviction/helpers.go, validSignal).
 func signals() []string {
 	return []string{

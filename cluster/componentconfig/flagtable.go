@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// flagTables has a file for each program and minor version; flags/generate makes
-// them of what the program's --help lists.
+// flagTables has a file for each program and minor version; flags/generate writes
+// them from the output of the program's --help.
 //
 //go:embed flags/*.txt
 var flagTables embed.FS
@@ -74,7 +74,7 @@ func argsOf(n cluster.Node, key string) []string {
 	}[key]
 }
 
-// flags reports flags that a program does not have, with which it would end at its
+// flags reports flags that a program does not have, with which it would exit at its
 // start.
 func (k *checker) flags() {
 	for _, p := range programs(k.cluster) {
@@ -97,15 +97,15 @@ func (k *checker) flags() {
 	}
 }
 
-// flagName is the name in --name=value.
+// flagName returns the name in --name=value.
 func flagName(arg string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 	return name
 }
 
-// Warnings says what of a cluster's flags is doubtful and refused by nobody: those
-// that the program calls deprecated, and programs whose flags were not checked for
-// want of a table. given reports whether the inventory sets a component's flag for a
+// Warnings returns advice about flags that no program refuses: flags that the program calls
+// deprecated, and programs whose flags were not checked because there is no table of their
+// version. given reports whether the inventory sets a component's flag for a
 // host; deployer's own flags are not the user's to change.
 func Warnings(c *cluster.Cluster, given func(host, component, flag string) bool) []string {
 	var out []string

@@ -9,8 +9,8 @@ import (
 )
 
 // featureGates returns the names of the feature gates of a version of Kubernetes; nil when
-// there is no table for it. The table has those of all components, because each takes more
-// than its own; flags/generate makes it of the sources.
+// there is no table for it. The table has the gates of all components, because each component
+// accepts more than its own; flags/generate writes it from the sources.
 func featureGates(version string) []string {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
@@ -24,8 +24,8 @@ func featureGates(version string) []string {
 }
 
 // gates reports feature gates that no component of the version has: kubelet, kube-proxy and
-// the programs of the control plane end at their start with such a name, also when the gate
-// was removed because the feature is there for good.
+// the programs of the control plane exit at their start with such a name, also when the gate
+// was removed because the feature cannot be disabled any more.
 func (k *checker) gates() {
 	for _, p := range programs(k.cluster) {
 		table := featureGates(p.version)

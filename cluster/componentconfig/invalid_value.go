@@ -1,9 +1,9 @@
 // Package componentconfig checks the configuration of a resolved cluster's
 // components before any host is touched: files are decoded strictly with the
-// component's own types, and values that decode but with which the component ends
-// at its start are refused by the rules that the component has.
+// component's own types; a value that decodes and makes the component exit at its start is
+// refused by the component's own rules.
 //
-// Everything here is pure; a [InvalidValue] names the key by its path in the inventory.
+// Everything here is pure; an [InvalidValue] names the key by its path in the inventory.
 package componentconfig
 
 import (
@@ -62,13 +62,13 @@ type checker struct {
 }
 
 // file checks the content of one file unless the same was checked before. own is
-// the key whose value is another one on each host.
+// the key whose value differs from host to host.
 func (k *checker) file(component string, value map[string]any, at []string, own string, check func(map[string]any)) {
 	rest := maps.Clone(value)
 	delete(rest, own)
 	raw, err := json.Marshal(rest)
 	if err != nil || k.seen[component+" "+string(raw)] {
-		return // what is no JSON cannot come from an inventory
+		return // a value that JSON cannot hold does not come from an inventory
 	}
 	k.seen[component+" "+string(raw)] = true
 	k.at = at

@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
-// kubelet checks a kubelet's configuration. The rules are those with which the
-// kubelet itself ends at its start: kubernetes
+// kubelet checks a kubelet's configuration. The rules are those of the
+// kubelet, which exits at its start when one is broken: kubernetes
 // pkg/kubelet/apis/config/validation/validation.go, unless another source is named.
 // Defaults are those of pkg/kubelet/apis/config/v1beta1/defaults.go.
 func (k *checker) kubelet(value map[string]any) {
@@ -65,7 +65,7 @@ func (k *checker) kubeletNumbers(c *v1beta1.KubeletConfiguration) {
 	}
 }
 
-// orDefault is a number for which 0 means the default.
+// orDefault returns a number, or the default for 0.
 func orDefault(n int32, byDefault int64) int64 {
 	if n == 0 {
 		return byDefault
@@ -157,9 +157,9 @@ func (k *checker) kubeletAllocatable(c *v1beta1.KubeletConfiguration) {
 		case !slices.Contains(words, word):
 			k.add(at, "%q is unknown: use %v", word, words)
 		case slices.Contains(c.EnforceNodeAllocatable[:i], word):
-			k.add(at, "%q stands there twice", word)
+			k.add(at, "%q is listed twice", word)
 		case word == "none" && len(c.EnforceNodeAllocatable) > 1:
-			k.add(at, "none stands alone")
+			k.add(at, "none cannot be combined with other values")
 		case (word == "system-reserved" || word == "system-reserved-compressible") && c.SystemReservedCgroup == "":
 			k.add(at, "%s needs systemReservedCgroup", word)
 		case (word == "kube-reserved" || word == "kube-reserved-compressible") && c.KubeReservedCgroup == "":

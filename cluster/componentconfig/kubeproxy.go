@@ -8,8 +8,8 @@ import (
 	"k8s.io/kube-proxy/config/v1alpha1"
 )
 
-// kubeProxy checks kube-proxy's configuration by the rules with which it ends at
-// its start: kubernetes pkg/proxy/apis/config/validation/validation.go. Defaults are
+// kubeProxy checks kube-proxy's configuration by the rules of kube-proxy, which exits at
+// its start when one is broken: kubernetes pkg/proxy/apis/config/validation/validation.go. Defaults are
 // those of pkg/proxy/apis/config/v1alpha1/defaults.go; 0 means the default.
 func (k *checker) kubeProxy(value map[string]any) {
 	var c v1alpha1.KubeProxyConfiguration

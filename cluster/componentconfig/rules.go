@@ -48,7 +48,7 @@ func (k *checker) choices(all []choice) {
 // split turns the path of a setting, whose keys have no dots, into its keys.
 func split(key string) []string { return strings.Split(key, ".") }
 
-// pointed is the number behind a pointer, or what the component takes without.
+// pointed returns the number behind a pointer, or the default without one.
 func pointed[T int32 | int64 | int](p *T, byDefault int64) int64 {
 	if p == nil {
 		return byDefault
@@ -83,7 +83,7 @@ func (k *checker) ranges(key string, list []string) {
 	}
 }
 
-// notNegative holds durations that a component refuses below zero.
+// notNegative reports durations below zero.
 func (k *checker) notNegative(all map[string]v1.Duration) {
 	for _, key := range sorted(all) {
 		if d := all[key].Duration; d < 0 {

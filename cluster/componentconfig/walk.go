@@ -134,7 +134,7 @@ func (k *checker) kind(value any, wants string, path []string) {
 // maxShown bounds in bytes the value in a message.
 const maxShown = 80
 
-// shown is a value as a message names it.
+// shown returns a value as messages show it.
 func shown(value any) string {
 	if d, ok := value.(time.Duration); ok {
 		return d.String()

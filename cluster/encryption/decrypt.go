@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
-// prefix is how every value in etcd begins that an API server has encrypted.
+// prefix is the beginning of every value in etcd that an API server has encrypted.
 const prefix = "k8s:enc:"
 
 // Errors of [File.Readable].

@@ -114,7 +114,7 @@ func (f *File) Resources() []string {
 	return out
 }
 
-// Keys returns the names of the keys of the first providers, those that encrypt first.
+// Keys returns the names of the keys of the first providers; the keys that encrypt come first.
 func (f *File) Keys() []string {
 	var first, others []string
 	for _, e := range f.conf.Resources {
@@ -131,12 +131,13 @@ func (f *File) Keys() []string {
 	return append(first, others...)
 }
 
-// CurrentPrefixes returns how values in etcd begin that are encrypted as the file says now.
+// CurrentPrefixes returns the prefixes of values in etcd that are encrypted with the keys
+// with which the file encrypts.
 func (f *File) CurrentPrefixes() []string {
 	return f.prefixes(func(i int) bool { return i == 0 })
 }
 
-// FormerPrefixes returns how values in etcd begin that are encrypted with keys that
+// FormerPrefixes returns the prefixes of values in etcd that are encrypted with keys that
 // [File.Drop] removes.
 func (f *File) FormerPrefixes() []string {
 	return f.prefixes(func(i int) bool { return i > 0 })

@@ -16,8 +16,8 @@ var ErrDifferent = errors.New("the files differ in more than the keys of a rotat
 //
 //   - it has every key of every file, so that no key disappears with which an object may
 //     be encrypted;
-//   - it encrypts with a key that every file has, so that no API server writes what
-//     another one cannot read; among these, with the newest that some file encrypts with.
+//   - it encrypts with a key that every file has, so that no API server writes values
+//     that another one cannot read; among these, with the newest that some file encrypts with.
 //
 // Merge fails with ErrDifferent when the files have other resources or providers, or
 // different keys of the same name.
@@ -40,7 +40,7 @@ func Merge(files []*File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file that says the same stays as it was written.
+	// A file with the same keys stays as it was written.
 	for _, f := range files {
 		if same, err := render(f.conf); err == nil && bytes.Equal(same.text, merged.text) {
 			return f, nil

@@ -33,7 +33,7 @@ const (
 	Writing Stage = "writing" // the newest key encrypts, older ones are still there
 )
 
-// Stage returns the stage of the file; that of the entry which is behind, when they differ.
+// Stage returns the stage of the file; when its entries differ, the earliest one.
 func (f *File) Stage() Stage {
 	stage := Steady
 	for _, e := range f.conf.Resources {

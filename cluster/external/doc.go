@@ -4,5 +4,5 @@
 // which issued certificate fits a request ([Verify]). It does no I/O.
 //
 // A host makes the key and the request. A request that names anything other than the
-// cluster's table is refused, because its owner may sign what it says.
+// cluster's table is refused, because the owner of the authority may sign it as it is.
 package external

@@ -60,7 +60,7 @@ func TestVersionsInUse(t *testing.T) {
 		"kubelet newer than the API server": {upgrade: true, results: []engine.Output{master("v1.35.4"), minion("v1.36.3"), minion("v1.35.4")},
 			want: []string{"m2 kubelet is v1.36.3, newer than an API server", "m2 kube-proxy is v1.36.3, newer"}},
 		"another policy": {spec: cluster.Spec{Overrides: overrides}, results: []engine.Output{master("v1.36.3"), minion("v1.36.3"), none}, want: []string{
-			"m1 the kubelet's cpuManagerPolicy changes from none to static: pods must leave the node first, which an upgrade sees to; run: deployer upgrade", "m2 the kubelet's"}},
+			"m1 the kubelet's cpuManagerPolicy changes from none to static: pods must leave the node first, as in an upgrade; run: deployer upgrade", "m2 the kubelet's"}},
 	} {
 		resolved, err := cluster.Resolve(c.spec, hosts)
 		if err != nil {

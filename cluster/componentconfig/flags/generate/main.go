@@ -1,7 +1,7 @@
-// Command generate writes the table of the flags of one component: what
-// `COMPONENT --help` lists, one flag a line, "deprecated" behind those that the
-// help calls so. With the word gates it writes the table of the feature gates of one version
-// of Kubernetes, which no program lists whole: the names in the sources, one a line.
+// Command generate writes the table of the flags of one component as `COMPONENT --help`
+// lists them: one flag per line, followed by "deprecated" where the help says so. With the
+// argument gates it writes the table of the feature gates of one version of Kubernetes, one
+// name per line, from the sources, because no program lists all of them.
 //
 //	go run ./cluster/componentconfig/flags/generate PROGRAM > cluster/componentconfig/flags/kubelet-v1.36.txt
 //	cd $(go env GOMODCACHE)/k8s.io
@@ -67,11 +67,11 @@ func writeGates(dirs []string) {
 
 var flag = regexp.MustCompile(`^\s*(?:-\w, )?--([a-zA-Z0-9][-.\w]*)`)
 
-// deprecated is how the programs say it of a flag, and not of one of its values.
+// deprecated matches the mark of a deprecated flag in a help text, and not that of a value.
 var deprecated = regexp.MustCompile(`DEPRECATED|Deprecated[ .:]|[Dd]eprecated (in|and)`)
 
-// flags lists what a help text names at the beginning of a line. The text of a flag
-// may go on below it.
+// flags returns the flags at the beginning of lines of a help text. The text of a flag may
+// continue on the lines below.
 func flags(help []byte) []string {
 	found := map[string]string{}
 	last := ""
