@@ -2,9 +2,9 @@ package runs
 
 import "slices"
 
-// Diagnose returns a run that collects what somebody needs who looks for the cause of a
-// problem, on the hosts of the limit. It changes nothing, has no log and takes no run lock:
-// it works beside another run, one that hangs included. It needs no healthy API server. The
+// Diagnose returns a run that collects logs and states for finding the cause of a problem,
+// on the hosts of the limit. It changes nothing, has no log and takes no run lock:
+// it works at the same time as another run, one that hangs included. It needs no healthy API server. The
 // variables in Extra are those of the playbook; diagnose_cluster is set here.
 func (c Runner) Diagnose(o Options) (*Run, error) {
 	o.Verb = "diagnose"
@@ -17,7 +17,7 @@ func (c Runner) Diagnose(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only the masters have the keys with which etcd and the API can be asked.
+	// Only the masters have the keys for requests to etcd and to the API.
 	extra["diagnose_cluster"] = slices.ContainsFunc(r.Hosts, func(host string) bool { return r.Project.Cluster.Nodes[host].IsMaster })
 	r.unlocked = true
 	return r, nil

@@ -51,8 +51,8 @@ func (c Runner) EtcdRestore(o Options) (*Run, error) {
 	return c.changingWithoutArtifacts(o)
 }
 
-// EtcdRestoreHosts returns a run that makes a cluster of hosts that have no part of it yet,
-// with the keys and the data of a backup. The variables in Extra are those of the playbook.
+// EtcdRestoreHosts returns a run that makes a cluster with the keys and the data of a backup,
+// on hosts that have no part of a cluster yet. The variables in Extra are those of the playbook.
 func (c Runner) EtcdRestoreHosts(o Options) (*Run, error) {
 	o.Verb = verbEtcdRestoreHosts
 	return c.changing(o)

@@ -11,7 +11,7 @@ import (
 )
 
 // maxAsked is the number of hosts that are asked for records when the inventory has no
-// masters and none are named: as many as are connected to at once.
+// masters and none are named: as many as have connections at the same time.
 const maxAsked = 50
 
 // FetchOptions are the options of FetchHistory.
@@ -21,7 +21,7 @@ type FetchOptions struct {
 	// Hosts is a pattern of the hosts that are asked; empty for the masters, or without
 	// masters the first hosts.
 	Hosts string
-	// Few asks no more hosts than keep a record of a run on all hosts.
+	// Few limits the hosts that are asked to the number that keep the record of a run.
 	Few bool
 	// Prompt selects the passwords that are prompted for.
 	Prompt target.PromptFlags

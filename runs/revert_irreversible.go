@@ -38,9 +38,9 @@ func (r *Revert) irreversible(preview *RevertPreview) []Irreversible {
 	return list.all
 }
 
-// withoutBackup lists the steps that changed something on a host without a backup. Steps of
-// pre_tasks and post_tasks are none of them: the revert runs these tasks again, around its
-// restores. A node that the run has left drained is listed all the same.
+// withoutBackup lists the steps that changed something on a host without a backup. It omits
+// steps of pre_tasks and post_tasks, because the revert runs these tasks again, around its
+// restores; but it lists a node that the run has left drained.
 func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, list *irreversibleList) {
 	listed, repeated := map[string]bool{}, r.program.TasksAroundRollouts()
 	for _, c := range r.log.changed[host] {

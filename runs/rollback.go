@@ -94,8 +94,8 @@ func (c Runner) rollbackOne(name string, o RevertOptions) (*Revert, error) {
 	return back, c.prepareRevert(back)
 }
 
-// Lowered returns the components whose minor version the revert lowers although what
-// they have stored may be of the newer one, as "kube-apiserver of m1: v1.36.3 to v1.35.4".
+// Lowered returns the components whose minor version the revert lowers although their stored
+// data may have the form of the newer one, as "kube-apiserver of m1: v1.36.3 to v1.35.4".
 func (r *Revert) Lowered() []string {
 	var out []string
 	for _, v := range r.lowered() {
@@ -104,7 +104,7 @@ func (r *Revert) Lowered() []string {
 	return out
 }
 
-// lowered returns the irreversible changes that the run came to make.
+// lowered returns the irreversible changes that the run has made.
 func (r *Revert) lowered() []cluster.VersionChange {
 	return slices.DeleteFunc(slices.Clone(r.log.versions), func(v cluster.VersionChange) bool { return !r.log.changedVersion(v) })
 }
@@ -149,7 +149,7 @@ func (c Runner) refuseVersions(r *Revert) error {
 	return project.AsUserError(fmt.Errorf("run %s was an upgrade, which has rules for its way back; run: deployer rollback %s", r.ID, r.ID))
 }
 
-// noteVersions notes the irreversible changes of versions that a run had before it.
+// noteVersions notes the irreversible changes of versions that a run was about to make.
 func (t *runLog) noteVersions(e *engine.Event) {
 	if e.Result.Change == nil || len(t.versions) > 0 {
 		return
@@ -164,8 +164,8 @@ func (t *runLog) noteVersions(e *engine.Event) {
 	}
 }
 
-// changedVersion reports whether the run came to change a version on a host: a step there
-// has changed the file that has it.
+// changedVersion reports whether the run has changed a version on a host: a step there has
+// changed the file with the version.
 func (t *runLog) changedVersion(v cluster.VersionChange) bool {
 	return slices.ContainsFunc(t.changed[v.Host], func(s changedStep) bool { return slices.Contains(s.targets, versionFile(v)) })
 }

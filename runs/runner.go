@@ -76,8 +76,8 @@ const (
 	verbUnknown   = "unknown" // a run without a log
 )
 
-// Install returns a run that installs the cluster of an inventory, or repairs what
-// differs.
+// Install returns a run that installs the cluster of an inventory, or repairs its
+// differences from the inventory.
 func (c Runner) Install(o Options) (*Run, error) {
 	o.Verb = verbInstall
 	return c.changing(o)

@@ -25,7 +25,7 @@ func (s *execution) startRecord(h journal.Header) error {
 		s.events.Emit(engine.Event{Time: time.Now(), Type: engine.EventWarning, Text: text})
 	}}
 	if h.Plan != nil {
-		// A plan that has gone since is one that no other machine can resume.
+		// No other machine can resume a plan whose file is gone.
 		o.Plan, _ = os.ReadFile(h.Plan.File)
 	}
 	var err error

@@ -82,7 +82,7 @@ func (r *Run) Survey(ctx context.Context, w Observer) (*SurveyResult, error) {
 	}
 	found := *r.observed
 	found.Hosts = maps.Clone(found.Hosts)
-	if found.Hosts == nil { // no host came to the survey of the cluster
+	if found.Hosts == nil { // no host has reached the survey of the cluster
 		found.Hosts = map[string]compare.Host{}
 		found.EtcdError, found.APIError = "no host can be examined", "no host can be examined"
 	}
