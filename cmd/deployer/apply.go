@@ -63,9 +63,9 @@ deployer resume continues an interrupted apply.`,
 	noRestoreFlag(cmd, &o.runOptions)
 	f := cmd.Flags()
 	f.BoolVar(&o.Check, "check", false, "change nothing, show the differences and the plan")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask before the first change")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	f.BoolVar(&o.upgrade, "upgrade", false, "also upgrade older components of a healthy cluster, as deployer upgrade does without flags")
-	f.BoolVar(&o.detailedExitCode, "detailed-exitcode", false, "end with 0 when nothing differed, 2 when something does or did, and 1 for errors of the command line")
+	f.BoolVar(&o.detailedExitCode, "detailed-exitcode", false, "end with 0 when there was no difference, 2 when there was one, and 1 for errors of the command line")
 	return cmd
 }
 

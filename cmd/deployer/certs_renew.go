@@ -73,7 +73,7 @@ are newer than those of the hosts; see deployer certs requests.`,
 	f := cmd.Flags()
 	f.DurationVar(&o.within, "within", 0, "renew what expires within this `time`, such as 2160h; default renew_before of the inventory")
 	f.BoolVar(&o.all, "all", false, "renew all certificates")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
 }

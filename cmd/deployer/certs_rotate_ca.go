@@ -67,8 +67,8 @@ the new authority from deployer install when it is back.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&which.names, "authority", nil, "rotate this `authority` only: cluster, etcd or front-proxy; may be repeated (default: all)")
 	f.StringVar(&which.stopAfter, "stop-after", "", "end after the `phase` trust or sign; the same command without this flag continues")
-	f.BoolVar(&which.again, "again", false, "make another authority even if a rotation has made the present one less than a day ago")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	f.BoolVar(&which.again, "again", false, "make another authority even if the last rotation is less than a day old")
+	f.BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation")
 	f.BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
 }

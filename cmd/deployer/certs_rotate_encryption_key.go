@@ -45,7 +45,7 @@ Snapshots of etcd from before the rotation need the former key. Save a copy of
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
-	cmd.Flags().BoolVar(&again, "again", false, "make another key even if a rotation has made the present one less than a day ago")
+	cmd.Flags().BoolVar(&again, "again", false, "make another key even if the last rotation is less than a day old")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// ciService is what the environment of a CI system says of a job.
+// ciService has the properties of a job from the environment of a CI system.
 type ciService struct {
 	Old, New    string // revisions; empty when the system does not say
 	Annotations bool   // the system reads workflow commands of GitHub

@@ -64,7 +64,7 @@ The exit code is 5 when something looks wrong.`,
 	promptFlags(cmd, &o.Prompt)
 	forksFlag(cmd, &o.runOptions, "forks of the inventory, or 50")
 	cmd.Flags().StringVarP(&o.file, "file", "o", "", "`archive` to write, .tar.zst or .tar.gz (default: diagnose-CLUSTER-TIME.tar.zst)")
-	cmd.Flags().DurationVar(&o.since, "since", 24*time.Hour, "collect the logs of this last `time`")
+	cmd.Flags().DurationVar(&o.since, "since", 24*time.Hour, "collect only logs that are not older than this `time`")
 	cmd.Flags().IntVar(&o.mib, "max-mib", 16, "maximum size of the files of one host in MiB, before compression")
 	return cmd
 }

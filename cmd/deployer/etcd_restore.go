@@ -73,7 +73,7 @@ An interrupted restore is continued by deployer resume.`,
 	lockFlags(cmd, &o.runOptions)
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	cmd.Flags().StringVar(&o.keys, "keys", "", "`file` with the encrypted keys of the cluster, or s3://BUCKET/NAME.keys.age, to restore it on empty hosts")
-	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that opens it (default: as for encrypted variables)")
+	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that decrypts it (default: as for encrypted variables)")
 	cmd.Flags().BoolVar(&o.ignoreKeys, "ignore-keys", false, "accept keys that do not belong to the snapshot; Secrets may be unreadable")
 	o.flags(cmd)
 	return cmd

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// evil is what a host that was broken into would show: it clears the screen, sets
+// evil is text that a compromised host would send: it clears the screen, sets
 // the title of the window and turns the direction of text.
 const evil = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe"
 

@@ -16,7 +16,7 @@ func newImagesBuild(e env) *cobra.Command {
 	var kubernetes, changed []string
 	cmd := &cobra.Command{
 		Use:   "build [IMAGE...]",
-		Short: "Build images and what they are built on",
+		Short: "Build images and their bases",
 		Long: `Build builds the images with these names and their bases, all without names, several
 at once along the graph. Packages are taken from images.lock, and from apt's lists when
 they are not in it; --changed takes those of a package from apt's lists again, and

@@ -15,7 +15,7 @@ func newImagesGraph(e env) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "Show which image is built on which",
+		Short: "Show the graph of images and their bases",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			set, err := imagefile.Open(flags.images)

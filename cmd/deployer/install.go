@@ -13,7 +13,7 @@ func newInstallCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "install",
 		GroupID: "cluster",
-		Short:   "Install the cluster of the inventory, or repair what differs",
+		Short:   "Install the cluster of the inventory, or repair its differences",
 		Long: `Install turns hosts with an operating system and sshd into a healthy cluster. It
 checks all hosts before it changes any. Run it again at any time, also after an
 interrupt or a kill: it changes only what differs, masters and etcd members one by

@@ -23,8 +23,8 @@ type keyRecipients struct {
 func (k *keyRecipients) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&k.withKeys, "with-keys", false, "save the keys of the cluster beside the snapshot (default: true when there are recipients)")
-	f.StringArrayVar(&k.recipients, "recipient", nil, "public `key` of age or SSH that can open the keys; may be repeated (default: cluster.etcd.backup.recipients)")
-	f.StringArrayVar(&k.files, "recipients-file", nil, "`file` with public keys, a line each; may be repeated")
+	f.StringArrayVar(&k.recipients, "recipient", nil, "public `key` of age or SSH that can decrypt the keys; may be repeated (default: cluster.etcd.backup.recipients)")
+	f.StringArrayVar(&k.files, "recipients-file", nil, "`file` with public keys, one per line; may be repeated")
 }
 
 // list returns the recipients: those of the flags, otherwise those of the inventory. The
@@ -68,7 +68,7 @@ func (k *keyRecipients) list(cmd *cobra.Command, inventory []string) ([]any, err
 	return out, nil
 }
 
-// print says whether the keys are beside a snapshot, which is HOST:PATH or empty.
+// print prints whether the keys are beside a snapshot, which is HOST:PATH or empty.
 func (k *keyRecipients) print(w io.Writer, snapshot string, with bool) {
 	switch {
 	case snapshot == "":

@@ -2,5 +2,5 @@
 
 package main
 
-// raceFactor is how much more memory the race detector takes here.
+// raceFactor is the factor of memory for the race detector.
 const raceFactor = 2

@@ -21,7 +21,7 @@ type applyOptions struct {
 }
 
 // errDiffers is the outcome of an apply that found or removed differences; only
-// --detailed-exitcode tells it from success.
+// --detailed-exitcode distinguishes it from success.
 var errDiffers = errors.New("the cluster differs from the inventory")
 
 // exitCode maps the outcome of a reconciliation to the exit code that the user asked

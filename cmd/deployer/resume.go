@@ -77,10 +77,10 @@ verbs other than install and run, must be confirmed (--yes).`,
 	}
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
-	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show what is left to do")
+	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show the remaining changes")
 	from.fromHostsFlag(cmd)
-	cmd.Flags().StringVar(&o.Playbook, "playbook", "", "the playbook of a run of another machine on this one: a `file`")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation of what only the record of a host says")
+	cmd.Flags().StringVar(&o.Playbook, "playbook", "", "`file` on this machine with the playbook of a run of another machine")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation of settings that only the record of a host has")
 	cmd.Flags().BoolVar(&allowChanged, "allow-changed-playbook", false, "continue although files have changed since the run")
 	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd

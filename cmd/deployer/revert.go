@@ -86,7 +86,7 @@ which reverts hosts one by one and without gates.`,
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	f.BoolVar(&o.allowChangedPlaybook, "allow-changed-playbook", false, "revert although the playbook has changed since the run")
 	o.from.fromHostsFlag(cmd)
-	f.StringVar(&o.Playbook, "playbook", "", "the playbook of a run of another machine on this one: a `file`")
+	f.StringVar(&o.Playbook, "playbook", "", "`file` on this machine with the playbook of a run of another machine")
 	f.StringVar(&o.originalRun, "original-run", "", "`kind` of the run when this machine has no log of it: install, a playbook, or unknown")
 	variablesFlag(cmd, &o.runOptions, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd

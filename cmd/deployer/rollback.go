@@ -103,7 +103,7 @@ func printLowered(w io.Writer, parts []*runs.Revert) {
 	}
 }
 
-// printRolledBack says where the inventory still has the newer version. to is the version of
+// printRolledBack prints the place at which the inventory still has the newer version. to is the version of
 // upgrade --to, empty for that of the inventory; another one was never in the inventory.
 func printRolledBack(e env, file, to string) {
 	p, err := loadCluster(file)

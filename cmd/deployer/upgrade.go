@@ -97,10 +97,10 @@ taken back at once.`,
 func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", "Kubernetes `version` instead of the inventory's, such as v1.36.3; set it in the inventory afterwards")
-	f.StringVar(&o.batch, "batch-size", "10%", "maximum number of minions in work at the same time, or a share of them")
-	f.StringVar(&o.maxFail, "max-fail", "0", "number or share of minions that may fail before no further one begins")
+	f.StringVar(&o.batch, "batch-size", "10%", "maximum number of minions that change at the same time, or a share of them")
+	f.StringVar(&o.maxFail, "max-fail", "0", "number or share of minions that may fail; after more failures no further one begins")
 	f.IntVar(&o.canary, "canary", 1, "number of minions that are changed before the others begin, one at a time")
-	f.DurationVar(&o.soak, "soak", 0, "time to watch the first master and the first minions before others begin, such as 2m")
+	f.DurationVar(&o.soak, "soak", 0, "time to observe the first master and the first minions before others begin, such as 2m")
 	f.BoolVar(&o.pause, "pause", false, "end after the first minions; deployer resume continues with the others")
 	o.flags(cmd)
 	f.StringVar(&o.rolloutFile, "rollout", "", "`file` with the order of minions and the limits of the upgrade, in steps; see the guide on upgrades. Flags replace its keys")

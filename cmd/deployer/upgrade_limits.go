@@ -22,7 +22,7 @@ type upgradeLimits struct {
 
 func (l *upgradeLimits) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&l.maxUnavailable, "max-unavailable", nil, "maximum number or share of minions in work at the same time among those with the same value of a label, as `LABEL=N`, such as topology.kubernetes.io/zone=1; may be repeated (default: cluster.rollout.max_unavailable)")
+	f.StringArrayVar(&l.maxUnavailable, "max-unavailable", nil, "maximum number or share of minions with the same value of a label that change at the same time, as `LABEL=N`, such as topology.kubernetes.io/zone=1; may be repeated (default: cluster.rollout.max_unavailable)")
 	f.StringVar(&l.spread, "spread", "", "`label` over whose values minions take turns, such as topology.kubernetes.io/zone (default: cluster.rollout.spread)")
 	f.StringArrayVar(&l.critical, "critical", nil, "`pattern` of hosts: when the change of such a minion fails, no further one begins, whatever --max-fail allows; may be repeated (default: cluster.rollout.critical)")
 }
