@@ -18,8 +18,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Apply unpacks and writes the receipt last: a run that was killed before that
-// starts over, and leaves alone what is right already.
+// Apply unpacks, and writes the receipt last: after a kill the next run starts again, and
+// keeps members that are unpacked already.
 func (u *Unpack) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	dest, err := hostfile.Resolve(sys, u.Dest, u.Follow)
 	if err != nil {
@@ -70,9 +70,9 @@ func (u *Unpack) makeDest(ctx context.Context, sys engine.System, dest string) e
 	return err
 }
 
-// open returns the archive as a file with what the receipt says of it. A blob is
-// written to one without a name first: its digest shows at its end, and nothing
-// of a damaged one may be unpacked.
+// open returns the archive as a file, with its receipt. It first writes a blob to a file
+// without a name, because the digest is known at the end of the blob only, and a damaged
+// archive must not be unpacked in part.
 func (u *Unpack) open(ctx context.Context, sys engine.System, dest string) (*os.File, record, error) {
 	if u.From != "" {
 		return u.openLocal(sys)
@@ -155,8 +155,8 @@ func (u *Unpack) unpack(ctx context.Context, source *os.File, into *extractor) e
 	return into.finish()
 }
 
-// syncAll makes what was written durable at once; one call for each of thousands
-// of small files would take minutes.
+// syncAll makes all written files durable with one call; a call for each of thousands of
+// small files would take minutes.
 func syncAll(dir *hostpath.Dir) error {
 	f, err := dir.OpenFile(".", os.O_RDONLY, 0)
 	if err != nil {

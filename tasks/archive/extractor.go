@@ -24,10 +24,10 @@ type extractor struct {
 	sys      engine.System
 	root     *os.Root
 	path     string // of the root, on the host
-	uid, gid int    // -1 to leave it as it is made
+	uid, gid int    // -1: those of the process
 	known    map[string]bool
-	modes    map[string]fs.FileMode // of directories that were made, set last: some are read-only
-	made     map[string]string      // what there is afterwards: name -> type
+	modes    map[string]fs.FileMode // of created directories, set last, because some are read-only
+	made     map[string]string      // types of the unpacked members, by name
 	changed  int
 }
 
@@ -99,7 +99,7 @@ func (i *extractor) parents(name string) error {
 
 func (i *extractor) directory(name string, m member, have fs.FileInfo) error {
 	i.known[name] = true
-	if have != nil { // its mode is somebody's choice
+	if have != nil { // an existing directory keeps its mode
 		hostfile.Sweep(i.sys, i.parentOf(name))
 		return nil
 	}
@@ -213,8 +213,8 @@ func (i *extractor) hardLink(name string, m member, have fs.FileInfo) error {
 	return i.replace(name, func(temp string) (bool, error) { return true, i.root.Link(m.link, temp) })
 }
 
-// replace makes something beside its place and gives it the name, unless make
-// says that it is not needed.
+// replace creates a file with a temporary name and renames it, unless make reports that it
+// is not needed.
 func (i *extractor) replace(name string, make func(temp string) (bool, error)) error {
 	temp := path.Join(path.Dir(name), hostfile.TempName(path.Base(name))+"u")
 	defer func() { _ = i.root.Remove(temp) }()

@@ -64,12 +64,11 @@ func (p *Pack) list(sys engine.System) ([]source, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.name, b.name) })
-	out = slices.CompactFunc(out, func(a, b source) bool { return a.name == b.name }) // a glob may name a thing twice
+	out = slices.CompactFunc(out, func(a, b source) bool { return a.name == b.name }) // two globs may match one file
 	return out, nil
 }
 
-// openSource opens a file that was listed, and not what somebody has put a link to
-// in its place since.
+// openSource opens a listed file, and fails for a link that has replaced the file since.
 func openSource(sys engine.System, path string) (*os.File, error) {
 	n, err := hostpath.Open(sys.Path("/"), path)
 	if err != nil {
@@ -79,12 +78,12 @@ func openSource(sys engine.System, path string) (*os.File, error) {
 	return n.File()
 }
 
-// isArchive is true for the archive itself and for what is to become it.
+// isArchive reports whether a file is the archive or its temporary file.
 func (p *Pack) isArchive(onHost string) bool {
 	return onHost == p.Dest || path.Dir(onHost) == path.Dir(p.Dest) && strings.HasPrefix(path.Base(onHost), "."+path.Base(p.Dest)+".deployer-")
 }
 
-// tops are the host's paths that paths and globs name.
+// tops returns the host's paths that match paths and globs.
 func (p *Pack) tops(sys engine.System) ([]string, error) {
 	var out []string
 	for _, pattern := range p.all() {
@@ -106,7 +105,7 @@ func (p *Pack) tops(sys engine.System) ([]string, error) {
 	return out, nil
 }
 
-// commonDir is the deepest directory that all paths are in.
+// commonDir returns the deepest directory that contains all paths.
 func commonDir(paths []string) string {
 	common := path.Dir(paths[0])
 	for _, p := range paths[1:] {
@@ -117,12 +116,12 @@ func commonDir(paths []string) string {
 	return strings.TrimSuffix(common, "/")
 }
 
-// excluded also fits the last part of a name alone, as in *.log.
+// excluded reports whether a pattern matches a name, or the last part of the name alone.
 func excluded(patterns []string, name string) bool {
 	return len(patterns) > 0 && (matches(patterns, name) || matches(patterns, path.Base(name)))
 }
 
-// digest tells lists apart without reading the files.
+// digest returns a hash of the list, without the contents of the files.
 func (p *Pack) digest(list []source) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)

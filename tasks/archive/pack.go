@@ -13,8 +13,8 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Pack makes an archive of files and directories of the host. It is made again
-// when one of them has changed since.
+// Pack makes an archive of files and directories of the host, and makes the archive again
+// when one of them has changed.
 type Pack struct {
 	Path    string   `yaml:"path" doc:"absolute path or glob of files for the archive; a directory includes everything below it"`
 	Paths   []string `yaml:"paths" doc:"more paths; names in the archive are relative to the deepest directory that contains all paths"`
@@ -29,7 +29,7 @@ type Pack struct {
 // packed is the receipt of an archive that was made.
 type packed struct {
 	Archive receipt.Stamp `json:"archive"`
-	Listing string        `json:"listing"` // digest of what went into it
+	Listing string        `json:"listing"` // digest of the list of its sources
 }
 
 func (p *Pack) access() hostfile.Access {
@@ -77,7 +77,7 @@ func (p *Pack) format() string {
 
 func (p *Pack) receiptPath() string { return receipt.Path("pack", p.Dest) }
 
-// Check compares the archive and what goes into it with the receipt.
+// Check compares the archive and its sources with the receipt.
 func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if err := p.valid(); err != nil {
 		return engine.Change{}, err
@@ -87,7 +87,7 @@ func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error
 	}
 	effect := engine.Effect{Kind: engine.EffectFile, Target: p.Dest}
 	list, err := p.list(sys)
-	if errors.Is(err, errNothing) { // in a dry run an earlier step has not made it; else Apply says so
+	if errors.Is(err, errNothing) { // in a dry run an earlier step has not created it; otherwise Apply reports it
 		effect.Action = "pack " + strings.Join(p.all(), ", ")
 		return engine.Changed(effect), nil
 	}

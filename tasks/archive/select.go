@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// selection says which members are unpacked, and under which names.
+// selection decides which members are unpacked, and under which names.
 type selection struct {
 	strip            int
 	include, exclude []string
 }
 
-// place is where a member goes, relative to the directory that is unpacked to;
-// empty for one that is left out. A name that leads out of it is an error: no
-// honest archive has one.
+// place returns the path of a member relative to the target directory; empty for a member
+// that is left out. A name that leads out of the directory is an error, because only a
+// hostile archive has one.
 func (s selection) place(name string) (string, error) {
 	if slices.Contains(strings.Split(name, "/"), "..") {
 		return "", fmt.Errorf("the archive has a member %q, which leads out of the directory", name)
@@ -31,8 +31,7 @@ func (s selection) place(name string) (string, error) {
 	return name, nil
 }
 
-// matches reports whether one of the patterns fits the name or a directory above
-// it.
+// matches reports whether one of the patterns matches the name or a directory above it.
 func matches(patterns []string, name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		for _, pattern := range patterns {

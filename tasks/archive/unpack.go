@@ -17,8 +17,8 @@ import (
 )
 
 // Unpack unpacks an archive below a directory. A receipt records the members and
-// their source: while all of them exist, nothing is fetched or read again. Files
-// that somebody has changed since stay.
+// their source: while all of them exist, the archive is neither fetched nor read again.
+// Files that were changed since stay.
 type Unpack struct {
 	Name    string   `yaml:"name" doc:"name of the archive in output and receipt; default from, else the digest"`
 	Blob    string   `yaml:"blob" doc:"hex SHA-256 of the archive, fetched from the controller"`
@@ -70,8 +70,8 @@ func (u *Unpack) name() string {
 	return "blob " + u.Blob[:min(12, len(u.Blob))]
 }
 
-// receiptPath differs for archives of other names and for other selections, so
-// that several may go to one directory.
+// receiptPath returns the path of the receipt, which depends on the name of the archive and
+// on the selection, so that several archives may be unpacked to one directory.
 func (u *Unpack) receiptPath() string {
 	about := []string{u.Dest, u.name(), fmt.Sprint(u.Strip)}
 	about = append(append(about, u.Include...), "-")
@@ -125,7 +125,7 @@ func (u *Unpack) sameSource(sys engine.System, rec record) (bool, error) {
 	}
 	stamp, err := receipt.Take(sys, u.From)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // in a dry run an earlier step has not brought it; else Apply says so
+		return false, nil // in a dry run an earlier step has not created it; otherwise Apply reports it
 	}
 	if err != nil || rec.Source != nil && stamp == *rec.Source {
 		return err == nil, err
@@ -134,7 +134,7 @@ func (u *Unpack) sameSource(sys engine.System, rec record) (bool, error) {
 	return sum == rec.SHA256, err
 }
 
-// compare lists what is not there, and what belongs to somebody else.
+// compare returns the missing members, and the members with another owner.
 func (u *Unpack) compare(sys engine.System, dest string, rec record) (missing, wrong []string, err error) {
 	access := hostfile.Access{Owner: u.Owner, Group: u.Group}
 	for _, name := range slices.Sorted(maps.Keys(rec.Members)) {

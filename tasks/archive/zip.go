@@ -36,7 +36,7 @@ func zipMember(entry *zip.File, do func(member) error) error {
 	m := member{name: entry.Name, mode: entry.Mode(), size: int64(entry.UncompressedSize64), content: content}
 	const unix, darwin = 3, 19
 	if host := entry.CreatorVersion >> 8; host != unix && host != darwin {
-		m.mode &^= 0o022 // other systems have no permissions; they are not for everybody to write
+		m.mode &^= 0o022 // archives of other systems have no permissions; the files are not writable for all
 	}
 	if m.mode&fs.ModeSymlink != 0 {
 		target, err := io.ReadAll(io.LimitReader(content, maxLink))

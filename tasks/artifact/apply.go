@@ -122,7 +122,7 @@ func (s *stage) commit(blob string) (changed []string, rec record, err error) {
 }
 
 // same reports whether the destination has the content already; its mode is
-// then put right.
+// then corrected.
 func (s *stage) same(dest string, f *staged) (bool, error) {
 	info, err := hostfile.Lstat(s.sys, dest)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -81,7 +81,7 @@ func (i *Install) name() string {
 	return i.Name
 }
 
-// dests are the destinations as given, sorted; they name the receipt.
+// dests returns the destinations as given, sorted; the receipt is named after them.
 func (i *Install) dests() []string {
 	if i.Dest != "" {
 		return []string{i.Dest}
@@ -97,8 +97,8 @@ func (i *Install) dests() []string {
 	return out
 }
 
-// published is the digest by which receipts know the content, so that a host has
-// nothing to do when the same archive comes in another form.
+// published returns the digest of the content in receipts, so that a host has nothing to do
+// when the same archive has another compression.
 func (i *Install) published() string { return cmp.Or(i.Published, i.Blob) }
 
 func (i *Install) receiptPath() string { return receipt.Path("artifact", i.dests()...) }

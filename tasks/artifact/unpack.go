@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/gzip" // half the time of the standard library's
 )
 
-// unpack hands the wanted members of a tar archive, plain or gzip, to the stage
-// and reads the blob to its end, so that its digest is checked whole.
+// unpack passes the wanted members of a tar archive, plain or gzip, to the stage, and reads
+// the blob to its end, so that its digest is verified.
 func unpack(blob io.Reader, members map[string]string, s *stage) error {
 	in := bufio.NewReader(blob)
 	var archive io.Reader = in
@@ -68,8 +68,8 @@ func walk(t *tar.Reader, members map[string]string, s *stage) (found map[string]
 	}
 }
 
-// pick finds the destination of a member. Publishers put some archives below a
-// directory with the version in its name; a wanted name without it fits too.
+// pick returns the destination of a member. Some archives have a top directory with the
+// version in its name; a wanted name without that directory matches, too.
 func pick(name string, members map[string]string) (from, dest string, exact bool) {
 	_, below, nested := strings.Cut(name, "/")
 	for key, to := range members {
@@ -97,7 +97,7 @@ func pick(name string, members map[string]string) (from, dest string, exact bool
 	return from, dest, false
 }
 
-// some lists the first names of an archive for an error.
+// some returns the first names of an archive, for an error.
 func some(names []string) string {
 	if len(names) == 0 {
 		return "no files at all"

@@ -18,8 +18,7 @@ import (
 const DefaultPath = "/etc/deployer/bgp-password.conf"
 
 // Password writes the password of the BGP sessions, which the controller holds,
-// as a part of BIRD's configuration. The file says that there is none where the
-// cluster's sessions have none.
+// as a part of BIRD's configuration. Without a password the file has a comment only.
 type Password struct {
 	Path  string `yaml:"path" doc:"the file; default /etc/deployer/bgp-password.conf"`
 	Group string `yaml:"group" doc:"group that may read it; default bird"`
@@ -27,8 +26,8 @@ type Password struct {
 
 var _ engine.Module = (*Password)(nil)
 
-// plain are the passwords that need no quoting in BIRD's configuration, and that
-// a kernel takes: at most 80 bytes (TCP_MD5SIG_MAXKEYLEN).
+// plain matches passwords that need no quoting in BIRD's configuration, and that the kernel
+// accepts: at most 80 bytes (TCP_MD5SIG_MAXKEYLEN).
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]{1,80}$`)
 
 func (p *Password) file(ctx context.Context, sys engine.System) (*file.File, error) {
@@ -50,8 +49,8 @@ func (p *Password) file(ctx context.Context, sys engine.System) (*file.File, err
 	}, nil
 }
 
-// Check compares the file. The output's "replaced" is true when there is a file
-// with another content: then sessions run that must take the new one up.
+// Check compares the file. The output's "replaced" is true when a file with another
+// password exists: then running sessions must load the new one.
 func (p *Password) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	f, err := p.file(ctx, sys)
 	if err != nil {

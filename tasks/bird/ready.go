@@ -13,10 +13,9 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Ready waits until BIRD answers and has again what it had before a change: every
-// session that was established, unless it is not configured any more, and every
-// route to a range that is still in use. Sessions to hosts that join or are down
-// are nobody's fault, so they are not waited for.
+// Ready waits until BIRD answers and has its state before a change again: every established
+// session, unless it is no longer configured, and every route to a range that is still in
+// use. It does not wait for sessions to hosts that join or are down.
 type Ready struct {
 	Before  Before        `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
 	Ranges  []string      `yaml:"ranges" doc:"prefixes whose routes must exist as before; default: all of before"`
@@ -33,7 +32,7 @@ type Before struct {
 
 var _ engine.Module = (*Ready)(nil)
 
-// Gate is the same wait without what was before, which is not what will be.
+// Gate returns the same wait without the state before, which the revert changes.
 func (r *Ready) Gate() any {
 	gate := *r
 	gate.Before = Before{}
@@ -44,8 +43,7 @@ const pollEvery = 250 * time.Millisecond
 
 func (r *Ready) unit() string { return cmp.Or(r.Unit, "deployer-bird.service") }
 
-// Check looks once. A unit that is not there, as in a dry run and after a revert,
-// is not waited for.
+// Check tests once. It does not wait for a missing unit, as in a dry run and after a revert.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now, err := unit.Running(ctx, sys, r.unit())
 	if err != nil {
@@ -71,7 +69,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return engine.Output{"elapsed_seconds": took.Seconds()}, nil
 }
 
-// try looks once; the error names what is missing.
+// try tests once; the error names the missing sessions or routes.
 func (r *Ready) try(ctx context.Context, sys engine.System) error {
 	now := state{}
 	var err error
@@ -87,7 +85,7 @@ func (r *Ready) try(ctx context.Context, sys engine.System) error {
 // named bounds how many sessions or routes a message names.
 const named = 5
 
-// missing compares what is with what was.
+// missing compares the present state with the former one.
 func (r *Ready) missing(now state) error {
 	var down []string
 	for _, name := range r.Before.Sessions {

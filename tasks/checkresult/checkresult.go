@@ -1,5 +1,5 @@
-// Package checkresult is the outcome of one check, in one form for all checks of
-// this project, so that tables of many hosts can be made of them.
+// Package checkresult has the outcome of one check, in one form for all checks, from which
+// tables of many hosts are made.
 package checkresult
 
 import (

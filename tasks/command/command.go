@@ -50,16 +50,16 @@ var (
 	_ engine.Preparer = (*Script)(nil)
 )
 
-// RunsPrograms lets become and become_user decide who runs what.
+// RunsPrograms implements engine.RunsPrograms: become and become_user apply.
 func (*Command) RunsPrograms() {}
 
-// RunsPrograms lets become and become_user decide who runs what.
+// RunsPrograms implements engine.RunsPrograms: become and become_user apply.
 func (*Shell) RunsPrograms() {}
 
-// RunsPrograms lets become and become_user decide who runs what.
+// RunsPrograms implements engine.RunsPrograms: become and become_user apply.
 func (*Script) RunsPrograms() {}
 
-// RunsPrograms lets become and become_user decide who runs what.
+// RunsPrograms implements engine.RunsPrograms: become and become_user apply.
 func (*Run) RunsPrograms() {}
 
 func (s *Shell) command() *Command {

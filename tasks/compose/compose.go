@@ -1,4 +1,4 @@
-// Package compose makes one module of several, which do their work in order.
+// Package compose combines several modules, which run in order, into one.
 package compose
 
 import (

@@ -24,17 +24,16 @@ const startWait = time.Minute
 // pollEvery is the time between two attempts to reach containerd.
 const pollEvery = 100 * time.Millisecond
 
-// Client is how to talk to the containerd of a host, in the namespace k8s.io
-// that the kubelet uses.
+// Client runs ctr for the containerd of a host, in the namespace k8s.io of the kubelet.
 type Client struct {
 	sys    engine.System
 	argv   []string
 	socket string
 }
 
-// Connect returns a client; nothing is asked yet. ctr and socket are the host's
-// paths; when they are empty, ctr is /usr/local/bin/ctr if that exists and else
-// looked up in the search path, and socket is /run/containerd/containerd.sock.
+// Connect returns a client without a connection. ctr and socket are the host's
+// paths; when they are empty, ctr is /usr/local/bin/ctr if that exists and otherwise
+// searched in the search path, and socket is /run/containerd/containerd.sock.
 func Connect(sys engine.System, ctr, socket string) Client {
 	socket = cmp.Or(socket, "/run/containerd/containerd.sock")
 	if ctr == "" {
@@ -54,7 +53,7 @@ func (c Client) Run(ctx context.Context, args ...string) (string, error) {
 
 // load imports a tarball by containerd's client (--local), not by its transfer
 // service: 8.5 against 16 ms of processor time for each MB (containerd 2.2.1, two
-// images each). It holds a lease, so that nothing is collected under it. An image
+// images each). It holds a lease, so that no content is collected meanwhile. An image
 // has its name before it is unpacked; a run that is killed in between leaves no
 // receipt and imports again, and the kubelet's container would unpack it itself
 // (containerd internal/cri/opts, WithNewSnapshot).
@@ -86,7 +85,7 @@ func (c Client) Load(ctx context.Context, tarball string, labels ...string) erro
 	}
 }
 
-// await returns when something accepts connections on the socket.
+// await waits until a process accepts connections on the socket.
 func (c Client) await(ctx context.Context, deadline time.Time) error {
 	for {
 		var d net.Dialer
@@ -103,8 +102,8 @@ func (c Client) await(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// starting tells the errors of a containerd that is not up yet, or went away to
-// be restarted, from errors about the image.
+// starting reports whether an error is that of a containerd that starts or restarts, and not
+// one about the image.
 func starting(err error) bool {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 // configuration knows the sandbox's image only.
 const labelPinned = "io.cri-containerd.pinned"
 
-// labelSet names the set for which deployer pinned an image, so that it unpins
-// nothing that somebody else has pinned.
+// labelSet names the set for which deployer pinned an image, so that deployer does not unpin
+// images that others have pinned.
 const labelSet = "deployer/pinned-for"
 
-// PinLabels are the labels of an image that is pinned for a set.
+// PinLabels returns the labels of an image that is pinned for a set.
 func PinLabels(set string) []string {
 	return []string{labelPinned + "=pinned", labelSet + "=" + set}
 }
@@ -45,7 +45,7 @@ func (c Client) Pin(ctx context.Context, ref, set string) error {
 	return err
 }
 
-// Unpin takes both labels from an image. containerd removes a label whose value
+// Unpin removes both labels from an image. containerd removes a label whose value
 // is empty.
 func (c Client) Unpin(ctx context.Context, ref string) error {
 	_, err := c.Run(ctx, "images", "label", ref, labelPinned+"=", labelSet+"=")

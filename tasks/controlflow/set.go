@@ -20,7 +20,7 @@ var _ engine.Module = (*Set)(nil)
 // uncached refuses what Ansible calls cacheable.
 type uncached struct{}
 
-// UnmarshalYAML says what to do instead.
+// UnmarshalYAML returns an error with the form to write instead.
 func (*uncached) UnmarshalYAML(*yaml.Node) error {
 	return errors.New("values are of this run only: what every run is to know belongs in the inventory's vars, or in a file on the host that `read` reads")
 }

@@ -14,7 +14,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Options say how an edited file is put in place.
+// Options are the arguments for writing an edited file.
 type Options struct {
 	Create   bool          `yaml:"create" doc:"create a missing file; default false: a missing file is an error"`
 	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
@@ -26,21 +26,20 @@ type Options struct {
 	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
-// maxFile is the size in bytes of a file beyond which it is not a text that is
-// configured by editing.
+// maxFile is the maximum size in bytes of a file that can be edited.
 const maxFile = 32 << 20
 
-// edited is a file with what an edit makes of it.
+// edited is a file with the result of an edit.
 type edited struct {
 	path    string
 	options Options
-	absent  bool // the edit takes something away: no file has nothing to take
+	absent  bool // the edit removes text: a missing file needs no edit
 	edit    func(text string) (string, error)
 	raw     bool // the edit is about carriage returns itself
 }
 
-// file is the module that brings the edit about; nil when there is no file, and
-// none is to be made.
+// file returns the module that writes the edited file; nil when there is no file and none
+// is created.
 func (e edited) file(sys engine.System) (*file.File, error) {
 	before, there, err := e.read(sys)
 	if err != nil || !there && !(e.options.Create && !e.absent) {
@@ -89,7 +88,7 @@ func (e edited) check(ctx context.Context, sys engine.System) (engine.Change, er
 	case e.absent:
 		return engine.NoChange(nil), nil
 	}
-	// In a dry run an earlier step has not made it; else Apply says what is wrong.
+	// In a dry run an earlier step has not created it; otherwise Apply returns the error.
 	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: e.path, Action: "edit, once it exists"}), nil
 }
 

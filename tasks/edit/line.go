@@ -59,8 +59,8 @@ func (l *Line) valid() error {
 	return nil
 }
 
-// present is the text with the line: in the place of what matches, else where it
-// belongs, unless it is there already.
+// present returns the text with the line: in the place of the match, otherwise at its
+// position, unless the text has the line already.
 func (l *Line) present(text string, re *regexp.Regexp, where insertPosition) string {
 	lines, ended := splitLines(text)
 	if re != nil {
@@ -83,7 +83,7 @@ func (l *Line) replacement(old string, re *regexp.Regexp) string {
 	return string(re.ExpandString(nil, l.Line, old, re.FindStringSubmatchIndex(old)))
 }
 
-// without is the text without the lines that match, or that are the line.
+// without returns the text without the lines that match or that equal the line.
 func (l *Line) without(text string, re *regexp.Regexp) string {
 	lines, ended := splitLines(text)
 	return joinLines(slices.DeleteFunc(lines, func(s string) bool {
@@ -94,7 +94,7 @@ func (l *Line) without(text string, re *regexp.Regexp) string {
 	}), ended)
 }
 
-// Check compares the file with what the edit makes of it.
+// Check compares the file with the edited text.
 func (l *Line) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	e, err := l.edited()
 	if err != nil {

@@ -8,9 +8,8 @@ func dosEnds(text string) bool {
 	return ends > 0 && ends == strings.Count(text, "\n")
 }
 
-// change is the edit of a text, whose lines may end as those of DOS do: then it
-// sees and writes them as any others, so that ^ and $ match at them, and what is new
-// ends as the rest does.
+// change applies an edit to a text. A text with DOS line ends is edited without their
+// carriage returns, so that ^ and $ match, and gets them back in all lines.
 func (e edited) change(text string) (string, error) {
 	if e.raw || !dosEnds(text) {
 		return e.edit(text)
@@ -19,8 +18,8 @@ func (e edited) change(text string) (string, error) {
 	return strings.ReplaceAll(out, "\n", "\r\n"), err
 }
 
-// explainReturns reports whether a regular expression looks for carriage returns, as one
-// that takes them away does.
+// explainReturns reports whether a regular expression matches carriage returns, as one
+// that removes them does.
 func explainReturns(regexp string) bool {
 	return strings.Contains(regexp, `\r`) || strings.Contains(regexp, "\r")
 }

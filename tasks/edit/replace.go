@@ -8,8 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// Replace puts something else in the place of all that matches a regular
-// expression.
+// Replace replaces all matches of a regular expression.
 type Replace struct {
 	Path        string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Regexp      string `yaml:"regexp" required:"true" doc:"regular expression (Go's syntax) searched in the whole text; ^ and $ match at line ends, (?s) lets a dot match line ends"`
@@ -47,7 +46,7 @@ func (r *Replace) edited() (edited, error) {
 	}}, nil
 }
 
-// span is the part of the text between after and before; ok is false when one of
+// span returns the part of the text between after and before; ok is false when one of
 // them does not match.
 func span(text string, after, before *regexp.Regexp) (from, to int, ok bool) {
 	to = len(text)
@@ -68,7 +67,7 @@ func span(text string, after, before *regexp.Regexp) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// Check compares the file with what the edit makes of it.
+// Check compares the file with the edited text.
 func (r *Replace) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	e, err := r.edited()
 	if err != nil {

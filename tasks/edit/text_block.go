@@ -96,7 +96,7 @@ func (m markers) find(lines []string) (begin, end int, err error) {
 	return begin, end, nil
 }
 
-// Check compares the file with what the edit makes of it.
+// Check compares the file with the edited text.
 func (b *TextBlock) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	e, err := b.edited()
 	if err != nil {

@@ -88,7 +88,7 @@ func exists(sys engine.System, path string) bool {
 	return err == nil
 }
 
-// status is what etcdutl prints of a snapshot.
+// status is the output of etcdutl for a snapshot.
 type status struct {
 	Hash      uint32 `json:"hash"`
 	Revision  int64  `json:"revision"`

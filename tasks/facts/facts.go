@@ -1,5 +1,5 @@
-// Package facts has the module that reads facts of the host anew, and more of them than
-// the agent reports at its start.
+// Package facts has the module that gathers the present facts of the host, and more facts
+// than the agent reports at its start.
 package facts
 
 import (

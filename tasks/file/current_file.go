@@ -14,8 +14,8 @@ import (
 
 // currentFile is the present state of the file on the host.
 type currentFile struct {
-	of      *File       // that looked
-	path    string      // where to write, links resolved
+	of      *File       // module that read the state
+	path    string      // path to write to, links resolved
 	info    fs.FileInfo // nil when there is no file
 	rewrite bool        // the content differs
 	access  []string    // differences of owner and mode
@@ -113,7 +113,7 @@ func unequal(a, b io.Reader) (bool, error) {
 	}
 }
 
-// diff is a courtesy: where a content cannot be read, it is taken as empty.
+// diff returns the diff for people; a content that cannot be read counts as empty.
 func (f *File) diff(sys engine.System, have currentFile) string {
 	after := []byte(f.Content)
 	if f.From != "" {

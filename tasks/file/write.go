@@ -19,7 +19,7 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 		return nil, removeAll(sys, []string{f.Path}, f.Follow)
 	}
 	have, ok := change.CheckState.(currentFile)
-	if !ok || have.of != f { // the check was of another, by a module made of several
+	if !ok || have.of != f { // the check was that of another part of a composed module
 		var err error
 		if have, err = f.current(sys); err != nil {
 			return nil, err
@@ -82,9 +82,9 @@ func (f *File) write(ctx context.Context, sys engine.System, path string, conten
 	return f.Place(ctx, sys, path, t)
 }
 
-// Place gives a temporary file with the new content the access that it shall
-// have, has it validated and the old one backed up, and then puts it at path.
-// Keep was called for it.
+// Place sets the wanted access of a temporary file with the new content, validates it,
+// copies the old file for backup: true, and renames the temporary file to path. Backup was
+// called for path before.
 func (f *File) Place(ctx context.Context, sys engine.System, path string, t *hostfile.Temp) (engine.Output, error) {
 	access, err := f.access(sys)
 	if err != nil {

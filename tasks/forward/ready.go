@@ -1,5 +1,5 @@
-// Package forward has the gate for whatever passes requests on: an API proxy, or
-// kube-proxy with its rules. Its effect is proved when a request came back.
+// Package forward has the gate for programs that forward requests: an API proxy, or
+// kube-proxy with its rules. The gate passes when a forwarded request was answered.
 package forward
 
 import (
@@ -15,9 +15,8 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Ready waits until a request that goes through a proxy is answered. Where the
-// servers behind it do not answer either when they are asked directly, the proxy
-// cannot be judged, and nothing is waited for.
+// Ready waits until a request through a proxy is answered. When the servers behind the proxy
+// do not answer direct requests either, the proxy cannot be tested, and the wait ends.
 type Ready struct {
 	HTTP     httpcheck.HTTP `yaml:"http" required:"true" doc:"request that goes through the proxy"`
 	Direct   []string       `yaml:"direct" doc:"URLs of the servers behind the proxy, which get the same request when the proxy does not answer; default: the proxy must answer in any case"`
@@ -33,11 +32,11 @@ func (r *Ready) Gate() any { return r }
 
 const pollEvery = 200 * time.Millisecond
 
-// silence is how long nothing at all must answer before the proxy is let off: the
-// servers behind it may be starting.
+// silence is the time without any answer after which the proxy is not tested: the servers
+// behind the proxy may be starting.
 const silence = 10 * time.Second
 
-// Check asks once, which is all that a proxy costs that works.
+// Check sends one request, which is enough for a working proxy.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if gone, err := r.gone(ctx, sys); err != nil || gone {
 		return engine.Change{}, err
@@ -48,8 +47,8 @@ func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	return engine.Change{Needed: true, Wait: true}, nil
 }
 
-// gone reports whether the proxy is not there, as in a dry run before the first
-// install, and after that was reverted.
+// gone reports whether the host has no proxy, as in a dry run before the first install, and
+// after the revert of the install.
 func (r *Ready) gone(ctx context.Context, sys engine.System) (bool, error) {
 	if r.Manifest != "" {
 		return !staticpod.Wanted(sys, r.Manifest), nil
@@ -62,7 +61,7 @@ func (r *Ready) gone(ctx context.Context, sys engine.System) (bool, error) {
 }
 
 // Apply waits. The output's `forwarded` is false when no server behind the proxy
-// answers either; `why` says what they say.
+// answers either; `why` has their errors.
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
 	w := &watch{ready: r, sys: sys, heard: began}
@@ -81,13 +80,13 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return nil, &engine.Failure{Message: message, Detail: r.log(ctx, sys)}
 }
 
-// watch asks again and again.
+// watch repeats the request.
 type watch struct {
 	ready   *Ready
 	sys     engine.System
-	heard   time.Time // when a server behind the proxy last answered
-	direct  error     // what those servers said last
-	excused bool      // nothing answers, so the proxy cannot be judged
+	heard   time.Time // time of the last answer of a server behind the proxy
+	direct  error     // last error of these servers
+	excused bool      // no server answers, so the proxy cannot be tested
 }
 
 func (w *watch) try(ctx context.Context) error {
@@ -105,8 +104,8 @@ func (w *watch) try(ctx context.Context) error {
 	return err
 }
 
-// ask asks the servers behind the proxy one after the other; nil when one of them
-// answers as the proxy should.
+// ask sends the request to the servers behind the proxy one after the other; nil when one
+// of them gives the answer that the proxy should give.
 func (r *Ready) ask(ctx context.Context, sys engine.System) error {
 	var said []string
 	for _, url := range r.Direct {

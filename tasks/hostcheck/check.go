@@ -1,5 +1,5 @@
-// Package hostcheck looks whether a host offers what its roles need, before
-// anything is changed on it.
+// Package hostcheck checks whether a host meets the requirements of its roles, before any
+// change.
 package hostcheck
 
 import (
@@ -11,16 +11,15 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// Checks looks at every requirement and never fails for what it finds: the
-// output has a row for each, so that the problems of all hosts can be shown
-// together.
+// Checks checks every requirement. An unmet requirement is no failure: the output has a row
+// for each, so that the problems of all hosts can be shown together.
 type Checks struct {
 	Requirements []Requirement `yaml:"requirements" doc:"requirements of the host"`
 	Packages     []string      `yaml:"packages" doc:"host packages that must be installed, or offered by a package source that answers; as in the task package"`
 }
 
-// Requirement is one thing that the host must offer. Fields that a kind has no
-// use for are ignored.
+// Requirement is one requirement of a host. Fields without a meaning for the kind are
+// ignored.
 type Requirement struct {
 	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
 	Name       string   `yaml:"name" doc:"name of the requirement in the report"`
@@ -37,9 +36,8 @@ type Requirement struct {
 
 var _ engine.Module = (*Checks)(nil)
 
-// Check looks; the output has all rows under "checks", those that are not ok
-// under "problems", and under "claimed" whether deployer has installed on this
-// host before.
+// Check checks the requirements. The output has all rows under "checks", the failed ones
+// under "problems", and under "claimed" whether deployer has installed on this host before.
 func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	out := checkresult.Output(append(basics(sys), c.rows(ctx, sys)...))
 	out["claimed"] = receipt.Claimed(sys)

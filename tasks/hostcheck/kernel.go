@@ -51,8 +51,8 @@ func (r Requirement) kernel(ctx context.Context, sys engine.System) checkresult.
 	return checkresult.Problem("install the kernel's modules, or another kernel", "the kernel neither has %s nor can load it", r.Name)
 }
 
-// filter tries a packet filter by its own program; when that is not installed
-// yet, it asks whether the kernel has one of the modules.
+// filter tests a packet filter by its own program; when that is not installed yet, it
+// checks whether the kernel has one of the modules.
 func filter(ctx context.Context, sys engine.System, argv []string, modules ...string) checkresult.Row {
 	if where(sys, argv[0]) == "" {
 		for _, m := range modules {
@@ -68,7 +68,7 @@ func filter(ctx context.Context, sys engine.System, argv []string, modules ...st
 	return checkresult.OK("usable")
 }
 
-// cgroup wants the controllers by which pods are limited, in either version.
+// cgroup requires the controllers that limit pods, in either version.
 func cgroup(sys engine.System) checkresult.Row {
 	if data, err := os.ReadFile(sys.Path("/sys/fs/cgroup/cgroup.controllers")); err == nil {
 		have := strings.Fields(string(data))

@@ -9,8 +9,8 @@ import (
 	"deployer/tasks/packages"
 )
 
-// installable wants packages that are there, or that a package source offers
-// now. The sources are only asked when something is missing.
+// installable requires packages that are installed or that a package source offers now. It
+// queries the sources only when a package is missing.
 func installable(ctx context.Context, sys engine.System, names []string) checkresult.Row {
 	missing, err := packages.Missing(ctx, sys, names)
 	switch {

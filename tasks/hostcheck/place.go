@@ -12,7 +12,7 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// basics are what every host needs, whatever its roles.
+// basics returns the rows of requirements of every host, whatever its roles.
 func basics(sys engine.System) []checkresult.Row {
 	boot := checkresult.OK("systemd")
 	if _, err := os.Stat(sys.Path("/run/systemd/system")); err != nil { // sd_booted(3)
@@ -21,8 +21,8 @@ func basics(sys engine.System) []checkresult.Row {
 	return []checkresult.Row{boot.Named("init"), hostname(sys).Named("hostname")}
 }
 
-// hostname wants a name of its own: components and journals are told apart by
-// it. Whether two hosts share one is the controller's to see.
+// hostname requires a name other than the default, because it distinguishes components and
+// journals of hosts. The controller checks whether two hosts share a name.
 func hostname(sys engine.System) checkresult.Row {
 	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/hostname"))
 	name := strings.TrimSpace(string(data))
@@ -42,8 +42,8 @@ func (r Requirement) program(sys engine.System) checkresult.Row {
 	return checkresult.Problem("install the package that has it", "%s is not installed", r.Name)
 }
 
-// where finds a program in the usual directories. The agent's own search path
-// is not asked: sudo may have cut it.
+// where finds a program in the usual directories. It ignores the agent's search path, which
+// sudo may have shortened.
 func where(sys engine.System, name string) string {
 	for _, dir := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
 		path := filepath.Join(dir, name)
@@ -54,7 +54,7 @@ func where(sys engine.System, name string) string {
 	return ""
 }
 
-// foreign finds what another installation left.
+// foreign checks for files of another installation.
 func (r Requirement) foreign(sys engine.System) checkresult.Row {
 	entries, err := os.ReadDir(sys.Path(r.Path))
 	switch {

@@ -16,8 +16,8 @@ import (
 // maxComm is the length to which the kernel cuts the name of a process.
 const maxComm = 15
 
-// sockets are the host's listening sockets and who holds them, read once for all
-// ports: looking through every open file of every process takes a while.
+// sockets are the host's listening sockets with their processes, read once for all ports,
+// because reading every open file of every process takes long.
 type sockets struct {
 	sys     engine.System
 	holders map[string][]string // by inode, as "name (pid n)"; nil until needed
@@ -42,7 +42,7 @@ func (r Requirement) port(s *sockets) checkresult.Row {
 	}
 	holders := s.of(inodes)
 	if len(holders) == 0 {
-		// On a host that boots, the socket may be newer than the list of who holds which.
+		// On a host that boots, the socket may be newer than the list of the processes.
 		s.holders = nil
 		if inodes = listeners(s.sys, cmp.Or(r.Protocol, "tcp"), r.Port); len(inodes) == 0 {
 			return checkresult.OK("free")
@@ -62,7 +62,7 @@ func (r Requirement) port(s *sockets) checkresult.Row {
 	return checkresult.Problem("stop it, or give it another port", "taken by %s", strings.Join(strangers, ", "))
 }
 
-// owned compares names as the kernel cuts them.
+// owned compares names in the form of the kernel, which cuts them.
 func (r Requirement) owned(holder string) bool {
 	name, _, _ := strings.Cut(holder, " ")
 	return slices.ContainsFunc(r.Owners, func(owner string) bool {
@@ -89,7 +89,7 @@ func listeners(sys engine.System, protocol string, port int) map[string]bool {
 	return out
 }
 
-// parseSocket reads a line of /proc/net/tcp and its likes: "sl local_address
+// parseSocket reads a line of /proc/net/tcp, tcp6, udp or udp6: "sl local_address
 // rem_address st ... uid timeout inode", addresses as hex:hex (proc(5)). State
 // 0A listens; a UDP socket that is not connected has state 07.
 func parseSocket(line, protocol string, port int) (inode string, listens bool) {

@@ -19,8 +19,8 @@ import (
 
 const mib = 1 << 20
 
-// installedShare: a host that is installed already has spent the space that is
-// asked for; a tenth of it is enough for what changes later.
+// installedShare is the divisor of the requirement on a host with an installation, which uses
+// the space already; a tenth is enough for later changes.
 const installedShare = 10
 
 func (r Requirement) disk(sys engine.System) checkresult.Row {
@@ -34,12 +34,12 @@ func (r Requirement) disk(sys engine.System) checkresult.Row {
 		if !errors.Is(err, fs.ErrNotExist) || dir == "/" {
 			return checkresult.Problem("look at the file system", "%s cannot be looked at: %v", dir, err)
 		}
-		dir = filepath.Dir(dir) // it will be made below what is there
+		dir = filepath.Dir(dir) // the missing directory will be created below
 	}
 	want, share := int64(r.MinMiB), r.MinPercent
 	if receipt.Claimed(sys) {
 		want /= installedShare
-		share = 0 // what a kubelet suffers from is what verify tells
+		share = 0 // verify reports pressure of running kubelets
 	}
 	free, size := int64(st.Bavail)*st.Bsize/mib, int64(st.Blocks)*st.Bsize/mib
 	switch {

@@ -6,7 +6,7 @@ import (
 	"deployer/tasks/checkresult"
 )
 
-// tcpMD5 tries whether the kernel signs TCP segments (RFC 2385), on a socket that
+// tcpMD5 tests whether the kernel signs TCP segments (RFC 2385), on a socket that
 // is never connected.
 func tcpMD5() checkresult.Row {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

@@ -11,7 +11,7 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// ofContent are the extended attributes that vouch for a file's content. The kernel
+// ofContent are the extended attributes that depend on the content of a file. The kernel
 // removes them from a file that is written to, and new content must not inherit
 // them.
 var ofContent = map[string]bool{"security.capability": true, "security.ima": true, "security.evm": true}
@@ -43,8 +43,8 @@ func copyAttributes(from *hostpath.Node, to *os.File) error {
 // label is the extended attribute that holds the SELinux context.
 const label = "security.selinux"
 
-// CopyLabel copies the SELinux context of another file, for writers whose files keep
-// nothing else of the files that they replace.
+// CopyLabel copies the SELinux context of another file, for writers that keep no other
+// attribute of the files that they replace.
 func CopyLabel(from, to *os.File) error {
 	value, err := attribute(func(buf []byte) (int, error) { return unix.Fgetxattr(int(from.Fd()), label, buf) })
 	if err != nil {
@@ -74,8 +74,8 @@ func (t *Temp) KeepLabel() error {
 	return CopyLabel(old, t.File)
 }
 
-// attribute asks for a size, then for the value. One that grew between is asked
-// for again; one that is gone is empty.
+// attribute reads the size of an attribute, then its value, again when the value has grown in
+// between; an attribute that was removed is empty.
 func attribute(read func([]byte) (int, error)) ([]byte, error) {
 	for {
 		size, err := read(nil)

@@ -12,8 +12,8 @@ import (
 // escaped are the characters of a path that mountinfo writes in octal.
 var escaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// Mounts are the mount points at the host's path and below it, as
-// proc_pid_mountinfo(5) has them; none where there is no such file.
+// Mounts returns the mount points at the host's path and below it, from
+// proc_pid_mountinfo(5); none when that file does not exist.
 func Mounts(sys engine.System, path string) ([]string, error) {
 	data, err := os.ReadFile(sys.Path("/proc/self/mountinfo"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,11 +10,11 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// root returns the real directory that stands for the host's /.
+// root returns the directory that is the root of the host.
 func root(sys engine.System) string { return sys.Path("/") }
 
-// Lstat describes what is at the host's path, a link at its end as a link. Links
-// on the way are followed as package hostpath says.
+// Lstat describes the file at the host's path; it does not follow a link at the end. Links on
+// the way are followed by the rule of package hostpath.
 func Lstat(sys engine.System, path string) (fs.FileInfo, error) {
 	return hostpath.Lstat(root(sys), path)
 }
@@ -30,8 +30,8 @@ func Stat(sys engine.System, path string) (fs.FileInfo, error) {
 }
 
 // Open opens the regular file at the host's path for reading. A link at its end
-// is followed by the rule for those on the way, so that a user's link cannot have
-// a file of root read.
+// is followed by the rule for those on the way, so that a link of a user does not lead
+// to a file of root.
 func Open(sys engine.System, path string) (*os.File, error) {
 	n, err := hostpath.Follow(root(sys), path)
 	if err != nil {
@@ -56,8 +56,7 @@ func OpenDir(sys engine.System, path string) (*hostpath.Dir, error) {
 	return hostpath.OpenDir(root(sys), path)
 }
 
-// MakeDir opens the directory at the host's path, and makes it and those above
-// it where they do not exist.
+// MakeDir opens the directory at the host's path, and creates it and its missing parents.
 func MakeDir(sys engine.System, path string) (*hostpath.Dir, error) {
 	return hostpath.MakeDir(root(sys), path)
 }

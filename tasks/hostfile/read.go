@@ -81,8 +81,7 @@ func SHA256(sys engine.System, path string) (string, error) {
 	return Digest(f)
 }
 
-// buffers are for reading files. A step that looks at one would else take a new
-// one each time.
+// buffers are for reading files, so that a step does not allocate one for each file.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
 // Digest returns the hex SHA-256 of the data in r.
@@ -90,7 +89,7 @@ func Digest(r io.Reader) (string, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	h := sha256.New()
-	// Only its Read: a file would copy itself, with a buffer of its own.
+	// The wrapper has Read only, because a file would copy itself with a buffer of its own.
 	if _, err := io.CopyBuffer(h, struct{ io.Reader }{r}, *buf); err != nil {
 		return "", err
 	}
@@ -116,8 +115,8 @@ func Diff(path string, before, after []byte) string {
 	return fmt.Sprintf("%s... %d more bytes of this diff are not shown\n", diff[:cut], len(diff)-cut)
 }
 
-// unified is udiff.Unified with a shortcut for new files, which are most on a new
-// host.
+// unified is udiff.Unified with a shortcut for new files, which are the most frequent ones on
+// a new host.
 func unified(path, before, after string) string {
 	if before != "" || after == "" {
 		return udiff.Unified(path, path, before, after)

@@ -89,13 +89,13 @@ func TempName(base string) string { return fmt.Sprintf(".%s%s%d-", base, tempMar
 func Sweep(sys engine.System, path string) {
 	dir, err := OpenDir(sys, path)
 	if err != nil {
-		return // the write that follows says what is wrong
+		return // the write that follows returns the error
 	}
 	defer dir.Close()
 	sweep(dir, ".")
 }
 
-// sweep removes leftovers whose names begin so.
+// sweep removes leftovers whose names have the prefix.
 func sweep(dir *hostpath.Dir, prefix string) {
 	names, err := dir.Names()
 	if err != nil {
@@ -188,8 +188,8 @@ func (t *Temp) Set(sys engine.System, access Access) error {
 }
 
 // applyAttributesAs is ApplyAttributes with another file as the model; nil for none.
-// The mode is set last: a change of owner clears bits of it, and nobody else may
-// read the content before.
+// The mode is set last: a change of owner clears bits of it, and other users must
+// not read the content before.
 func (t *Temp) applyAttributesAs(sys engine.System, model *hostpath.Node, want Access) error {
 	mode := fs.FileMode(0o644)
 	if model != nil {
@@ -217,7 +217,7 @@ func (t *Temp) applyAttributesAs(sys engine.System, model *hostpath.Node, want A
 }
 
 // Write replaces the file at the host's path with content. It does not follow a
-// symbolic link at path but replaces it; callers that mind use Resolve first.
+// symbolic link at path but replaces it; callers that must not replace a link use Resolve first.
 func Write(sys engine.System, path string, content io.Reader, want Access) error {
 	t, err := Create(sys, path)
 	if err != nil {

@@ -26,7 +26,7 @@ func (m *Mount) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 		return nil, err
 	}
 	if m.mounts() {
-		if err := lay(ctx, sys, m.point()); err != nil {
+		if err := makePoint(ctx, sys, m.point()); err != nil {
 			return nil, err
 		}
 	}
@@ -50,8 +50,8 @@ func (m *Mount) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return nil, nil
 }
 
-// lay creates the mount point.
-func lay(ctx context.Context, sys engine.System, point *file.Directory) error {
+// makePoint creates the mount point.
+func makePoint(ctx context.Context, sys engine.System, point *file.Directory) error {
 	change, err := point.Check(ctx, sys)
 	if err != nil || !change.Needed {
 		return err

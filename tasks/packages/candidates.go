@@ -81,7 +81,7 @@ func (a apt) offered(ctx context.Context, sys engine.System, names []string) err
 		"-o", "Dir::State::lists=" + own + "/lists", "-o", "Dir::Cache=" + own, "-o", "APT::Sandbox::User=root",
 		"-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10", "-o", "Acquire::Retries=0",
 	}
-	// One source that is down is no harm when another one has the packages.
+	// A source that is down does no harm when another source has the packages.
 	silent := a.get(ctx, sys, slices.Concat(options, []string{"update", "-o", "APT::Update::Error-Mode=any"})...)
 	err = a.get(ctx, sys, slices.Concat(options, []string{"install", "--simulate", "--no-install-recommends"}, names)...)
 	if err != nil && silent != nil {

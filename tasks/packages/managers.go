@@ -91,8 +91,7 @@ func nameAndVersion(answer string) (name, version string, err error) {
 	return name, version, nil
 }
 
-// specs are the jobs in the words of a manager that puts sep between name and
-// version.
+// specs returns the jobs as arguments of a manager that has sep between name and version.
 func specs(jobs []job, sep string) []string {
 	var out []string
 	for _, j := range jobs {

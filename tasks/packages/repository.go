@@ -106,7 +106,7 @@ func (r *Repository) files(m manager) ([]*file.File, error) {
 		keyPath = key.Path
 		key.Content = strings.TrimSpace(r.Key) + "\n"
 	} else {
-		key.State = "absent" // one that an earlier version of the task brought
+		key.State = "absent" // an earlier version of the task may have had a key
 	}
 	var err error
 	source.Content, err = place.write(r, keyPath)

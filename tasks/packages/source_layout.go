@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// sourceLayout is where a package manager has its sources and their keys, and how it
-// wants them written.
+// sourceLayout has the paths and the format of a package manager's sources and keys.
 type sourceLayout struct {
 	sources, ending string // directory and end of the files of sources
 	keys, mark      string // directory of keys, and what their names begin with
@@ -33,10 +32,10 @@ func (zypper) place() sourceLayout {
 	return sourceLayout{sources: "/etc/zypp/repos.d", ending: ".repo", keys: "/etc/pki/rpm-gpg", mark: "RPM-GPG-KEY-", write: zypperRepo}
 }
 
-// line is a field of a file; one without a value is left out.
+// line is a field of a file; a field without a value is omitted.
 type line struct{ key, value string }
 
-// written puts fields and further options into a file.
+// written returns the content of a file with fields and further options.
 func written(head, sep string, lines []line, options map[string]string) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(options)) {
 		lines = append(lines, line{key, options[key]})
@@ -85,7 +84,7 @@ func deb822(r *Repository, keyPath string) (string, error) {
 
 func dnfRepo(r *Repository, keyPath string) (string, error) { return ini(r, keyPath) }
 
-// zypperRepo: zypper reads lists by itself only where it is told to.
+// zypperRepo sets autorefresh, without which zypper never refreshes the lists by itself.
 func zypperRepo(r *Repository, keyPath string) (string, error) {
 	return ini(r, keyPath, line{"autorefresh", "1"})
 }

@@ -22,10 +22,10 @@ type want struct {
 	file    string   // path of a package file on the host
 }
 
-// all is the want for everything that is installed.
+// all is the want for all installed packages.
 const all = "*"
 
-// wants reads the names.
+// wants parses the names.
 func (p *Package) wants() ([]want, error) {
 	var out []want
 	for _, entry := range p.Name {
@@ -81,10 +81,10 @@ func names(wants []want) []string {
 	return out
 }
 
-// versions are what a package database says of the packages asked about.
+// versions has the states of the queried packages.
 type versions map[string]state
 
-// state is how one package is there.
+// state is the state of one package.
 type state struct {
 	// spellings of the version, with and without epoch and release; the first
 	// is for people. Empty for a package of which only configuration is left.
@@ -102,7 +102,7 @@ func (s state) shown() string {
 	return s.spellings[0]
 }
 
-// is reports whether the version fits a wanted one, which may have *.
+// is reports whether the version matches a wanted one, which may have *.
 func (s state) is(version string) bool {
 	return slices.ContainsFunc(s.spellings, func(have string) bool {
 		ok, err := path.Match(version, have)
@@ -110,7 +110,7 @@ func (s state) is(version string) bool {
 	})
 }
 
-// met is the choice that is satisfied, empty when none is.
+// met returns the satisfied choice; empty when there is none.
 func (w want) met(installed versions) string {
 	for _, one := range w.choices {
 		if installed.has(one) && (w.version == "" || installed[one].is(w.version)) {

@@ -14,18 +14,16 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// notePath is where the host remembers that a step has asked for a reboot: a run that
-// goes on after a killed one must not reboot the host once more.
+// notePath is the file in which the host stores that a step has requested a reboot: a run that
+// resumes a killed one must not reboot the host again.
 func notePath(step string) string { return receipt.Path("reboot", step) }
 
-// recent bounds how long a note counts of which nobody knows how the run went on.
-// A run that was killed in the middle of a reboot and never resumed must not spare
-// the host a reboot weeks later.
+// recent is the maximum age of a note of a run whose end is unknown. A run that was killed
+// during a reboot and never resumed must not prevent a reboot weeks later.
 const recent = 24 * time.Hour
 
-// goesDown is how long a host may take to stop its services once it was asked to
-// reboot. Until then it may refuse to be asked again: systemd is gone, the agent
-// and sshd are not yet.
+// goesDown is the maximum time that a host takes to stop its services after the request of a
+// reboot. Until then a second request may fail: systemd has ended, the agent and sshd have not.
 const goesDown = 2 * time.Minute
 
 // Reboot reboots the host unless it has rebooted since the step first requested it.
@@ -39,16 +37,16 @@ type Reboot struct {
 
 var _ engine.Module = (*Reboot)(nil)
 
-// rebootNote is what a step that asked for a reboot leaves behind.
+// rebootNote is the record of a step that has requested a reboot.
 type rebootNote struct {
 	Step string    `json:"step"`
 	Boot string    `json:"boot_id"` // before the reboot
 	At   time.Time `json:"at"`
-	// Done is the run in which the step came to its end; empty before that.
+	// Done is the run in which the step has ended; empty before that.
 	Done string `json:"done,omitempty"`
 }
 
-// Check compares the boot id with the one that was there when the step asked.
+// Check compares the boot id with that at the time of the request.
 func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	before, known := r.readNote(sys)
 	if r.Done {
@@ -67,14 +65,14 @@ func (r *Reboot) Check(_ context.Context, sys engine.System) (engine.Change, err
 	return engine.Changed(Effect()), nil
 }
 
-// readNote is what is noted of the step; false when nothing is.
+// readNote returns the note of the step; false when there is none.
 func (r *Reboot) readNote(sys engine.System) (rebootNote, bool) {
 	var before rebootNote
 	known := receipt.Read(sys, notePath(r.Step), &before)
 	return before, known
 }
 
-// noteApplies reports whether the reboot that was asked for is the one that is wanted.
+// noteApplies reports whether the requested reboot is the one of this task.
 func (r *Reboot) noteApplies(before rebootNote, run string) bool {
 	if before.Done == "" {
 		return time.Since(before.At).Abs() < recent
@@ -82,13 +80,13 @@ func (r *Reboot) noteApplies(before rebootNote, run string) bool {
 	return before.Done == run || before.Done == r.Resumes
 }
 
-// Effect is that of a reboot.
+// Effect returns the effect of a reboot.
 func Effect() engine.Effect {
 	return engine.Effect{Kind: engine.EffectReboot, Target: "the host", Action: "reboot"}
 }
 
-// Apply notes who asks, on the disk, and only then asks for the reboot. It
-// returns while the host goes down.
+// Apply writes the note to the disk, and then requests the reboot. It returns while the host
+// shuts down.
 func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if r.Done {
 		before, _ := r.readNote(sys)
@@ -106,7 +104,7 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
 		return nil, fmt.Errorf("noting that a reboot is asked for: %w", err)
 	}
-	// The record stays whatever becomes of the program.
+	// The record stays, whatever the outcome of the program.
 	argv := r.argv(sys)
 	res, err := sys.Run(ctx, engine.Command{Argv: argv})
 	switch {
@@ -117,7 +115,7 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	case res.Exit == 0, res.Exit > 128, again:
 		return nil, nil
 	}
-	// Nothing is on its way: the next run need not wait for it.
+	// No reboot is in progress: the next run need not wait.
 	note.At = time.Time{}
 	if err := receipt.Write(sys, notePath(r.Step), note); err != nil {
 		return nil, fmt.Errorf("noting that the host does not reboot: %w", err)
@@ -125,8 +123,8 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	return nil, hostcmd.Failed(argv, res)
 }
 
-// argv is the program that reboots. systemctl returns at once, and ends services
-// in good order.
+// argv returns the program that reboots. systemctl returns at once, and stops services in
+// order.
 func (r *Reboot) argv(sys engine.System) []string {
 	if len(r.Command) > 0 {
 		return r.Command
@@ -145,7 +143,7 @@ func (r *Reboot) argv(sys engine.System) []string {
 	return argv
 }
 
-// bootID is another one after each boot.
+// bootID returns the id of the boot, which changes with each boot.
 func bootID(sys engine.System) (string, error) {
 	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/random/boot_id"))
 	if err != nil {

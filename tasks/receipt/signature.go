@@ -12,8 +12,8 @@ import (
 // claimPath is the receipt that says that deployer installs on this host.
 const claimPath = Dir + "/host.json"
 
-// laid are files that deployer writes under names that other installations use too.
-// When the receipts are lost, the first line of a file shows who wrote it.
+// laid are files of deployer whose names other installations use too. When the receipts are
+// lost, the first line of a file shows that deployer wrote it.
 var laid = []string{
 	"/etc/systemd/system/etcd.service",
 	"/etc/systemd/system/containerd.service",

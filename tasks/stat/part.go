@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Part reads a part of a file, whatever is in it.
+// Part reads a range of bytes of a file, of any content.
 type Part struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Offset int64  `yaml:"offset" doc:"offset of the range in bytes; default 0"`
@@ -21,13 +21,13 @@ type Part struct {
 	Follow bool   `yaml:"follow" doc:"follow symbolic links of other users; default false"`
 }
 
-// PartSize is the most that one part holds, in bytes.
+// PartSize is the maximum size of a part in bytes.
 const PartSize = 2 << 20
 
 var _ engine.Module = (*Part)(nil)
 
-// Check reads; the output has the part in base64 under data, shorter than asked
-// for where the file ends.
+// Check reads the part. The output has it in base64 under data; at the end of the file it is
+// shorter than requested.
 func (p *Part) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if !filepath.IsAbs(p.Path) {
 		return engine.Change{}, fmt.Errorf("path %q is not absolute", p.Path)

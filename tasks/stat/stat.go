@@ -17,11 +17,11 @@ import (
 	"deployer/tasks/hostfile"
 )
 
-// Stat tells what is at a path.
+// Stat describes a path.
 type Stat struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Follow bool   `yaml:"follow" doc:"describe the target of a symbolic link, and follow links of other users; default false"`
-	// OnlyTrusted is for those who go on to read what they find.
+	// OnlyTrusted is for callers that read the file afterwards.
 	OnlyTrusted bool `yaml:"only_trusted" doc:"with follow: a symbolic link of another user to what is not that user's own is an error; default false"`
 	Checksum    bool `yaml:"checksum" doc:"add the SHA-256 of a regular file; default false"`
 }
@@ -39,12 +39,12 @@ var (
 	_ engine.Module = (*Read)(nil)
 )
 
-// ReadOnly is true.
+// ReadOnly reports that the module only reads.
 func (*Stat) ReadOnly() bool { return true }
 
-// Check reads; the output has exists, and of what exists type (file, directory,
-// link, other), size in bytes, mode, uid, gid, mtime in Unix seconds, target of
-// a link, empty of a directory, and sha256 when asked for.
+// Check describes the path. The output has exists and, for an existing path, type (file,
+// directory, link, other), size in bytes, mode, uid, gid, mtime in Unix seconds, target of a
+// link, empty of a directory, and sha256 if requested.
 func (s *Stat) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if !filepath.IsAbs(s.Path) {
 		return engine.Change{}, fmt.Errorf("path %q is not absolute", s.Path)
@@ -124,11 +124,11 @@ func (*Stat) Apply(context.Context, engine.System, engine.Change) (engine.Output
 
 const defaultMaxBytes = 1 << 20
 
-// ReadOnly is true.
+// ReadOnly reports that the module only reads.
 func (*Read) ReadOnly() bool { return true }
 
-// Check reads; the output has the contents by path under "files", and the paths
-// that do not exist under "missing".
+// Check reads the files. The output has the contents by path under "files", and missing paths
+// under "missing".
 func (r *Read) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if len(r.Paths) == 0 {
 		return engine.Change{}, errors.New("paths is empty")
@@ -172,7 +172,7 @@ func (r *Read) read(sys engine.System, path string) (string, error) {
 	if info.Size() > limit {
 		return "", fmt.Errorf("%s has %d bytes, more than max_bytes %d", path, info.Size(), limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1)) // what grows meanwhile, and what /proc has, states no size
+	data, err := io.ReadAll(io.LimitReader(f, limit+1)) // a growing file, and a file of /proc, have no valid size
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s has more than max_bytes %d", path, limit)
 	}

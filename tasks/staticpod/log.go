@@ -17,12 +17,12 @@ func logFiles(sys engine.System, m manifest) []string {
 	pattern := fmt.Sprintf("/var/log/pods/%s_%s-*_*/*/*.log", m.Metadata.Namespace, m.Metadata.Name)
 	files, err := filepath.Glob(sys.Path(pattern))
 	if err != nil {
-		return nil // only of a wrong pattern
+		return nil // the pattern is always valid
 	}
 	return files
 }
 
-// Log returns the end of the newest log of a static pod's containers, or why there
+// Log returns the end of the newest log of a static pod's containers, or the reason why there
 // is none.
 func Log(sys engine.System, manifest string) string {
 	m, err := (&Ready{Manifest: manifest}).read(sys)

@@ -13,13 +13,13 @@ import (
 
 // podState is containerd's state of a static pod.
 type podState struct {
-	uid   string            // of the pod made from this very manifest; empty: none yet
-	older bool              // there is, or was, a pod made from another manifest
+	uid   string            // of the pod of this manifest; empty: none yet
+	older bool              // a pod of another manifest exists or existed
 	pids  []string          // processes of older pods that still run
 	up    map[string]string // processes of the containers that run, by container id
 }
 
-// look finds the pod's sandboxes. The kubelet names a static pod NAME-NODE and
+// look queries the pod's sandboxes. The kubelet names a static pod NAME-NODE and
 // passes its annotations to the sandbox, whose description containerd stores
 // (containerd internal/cri/store/sandbox, Metadata).
 func look(ctx context.Context, c containerd.Client, m manifest) (podState, error) {

@@ -98,8 +98,7 @@ func (r *Reload) validate() error {
 func (r *Reload) signal() string { return cmp.Or(strings.TrimPrefix(r.Signal, "SIG"), "HUP") }
 
 // Apply sends the signal and waits for a new worker process. When none stays, the
-// program goes on with the configuration that it had, and the error has the end of its
-// log.
+// program keeps its former configuration, and the error has the end of its log.
 func (r *Reload) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	t, err := r.target(ctx, sys)
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// maxRestarts is how often a container may be started again while its pod is waited
-// for. The kubelet starts it again at once, and then after 10, 20 and 40 s
+// maxRestarts is the maximum number of restarts of a container during the wait for its pod. The kubelet starts it again at once, and then after 10, 20 and 40 s
 // (kubernetes pkg/kubelet, backOffPeriod): the third restart comes after half a
-// minute, and what was wrong three times does not come right by itself.
+// minute, and a container that fails three times fails again.
 const maxRestarts = 3
 
-// restarts are the numbers of the last restarts of a pod's containers, by the
+// restarts has the numbers of the last restarts of a pod's containers, by the
 // directories of their logs.
 type restarts map[string]int
 
@@ -30,8 +29,8 @@ func restartsOf(logs []string) restarts {
 }
 
 // since returns an error when a container has been started again too often since
-// earlier. A pod whose manifest comes back has the directory, and goes on with
-// the numbers, that it had before.
+// earlier. A pod whose manifest is restored has its former directory, and continues
+// its former numbers.
 func (r restarts) since(earlier restarts) error {
 	for dir, n := range r {
 		if again := n - earlier[dir]; again >= maxRestarts {

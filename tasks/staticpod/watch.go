@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	// glanceEvery is the time between two glances, which cost next to nothing.
+	// glanceEvery is the interval of the cheap test for changes.
 	glanceEvery = 200 * time.Millisecond
-	// A look at containerd costs several short runs of ctr, about 0.1 s of CPU in
-	// all; on a small host that is starting everything at once those would be
-	// felt. So it is taken when something is seen to have happened, and again after
-	// firstPause, doubled up to lastPause.
+	// A query of containerd takes several runs of ctr, about 0.1 s of processor time in
+	// all, which matters on a small host that is starting. So a query follows a change,
+	// and is repeated after firstPause, which doubles up to lastPause.
 	firstPause = 250 * time.Millisecond
 	lastPause  = 3 * time.Second
 )
@@ -29,17 +28,17 @@ type watch struct {
 	sys      engine.System
 	manifest manifest
 
-	before restarts // those at the first look
-	logs   string   // the pod's log files at the last look
+	before restarts // at the first query
+	logs   string   // the pod's log files at the last query
 	next   time.Time
 	pause  time.Duration
-	last   error // of the last look
-	// old is what the new pod replaces; see there.
+	last   error // of the last query
+	// old has the pods that the new one replaces.
 	old replacement
 }
 
-// try returns nil when the pod runs and answers, and a httpcheck.Final error when it
-// is not worth waiting for.
+// try returns nil when the pod runs and answers, and a httpcheck.Final error when
+// waiting is useless.
 func (w *watch) try(ctx context.Context) error {
 	logs := logFiles(w.sys, w.manifest)
 	if w.before == nil {
@@ -56,8 +55,8 @@ func (w *watch) try(ctx context.Context) error {
 }
 
 func (w *watch) glance(ctx context.Context, logs string) error {
-	// A pod that does not answer need not be looked for, unless it waits for the
-	// end of an older one.
+	// A pod that does not answer needs no query, unless it waits for the end of an
+	// older one.
 	silent := w.ready.answers(ctx, w.sys)
 	if silent != nil && w.old.over {
 		return silent
@@ -96,19 +95,19 @@ func (w *watch) look(ctx context.Context) {
 // replacement is the end of the pods that a new manifest replaces. The kubelet
 // starts a static pod only when no other one of that name is left, and after it
 // has found one it tries again 10 to 15 s later, although the old pod may have
-// ended at once (kubernetes pkg/kubelet, podWorkers.allowPodStart). But a manifest
-// that goes and comes back is news: the kubelet then starts the pod within its next
+// ended at once (kubernetes pkg/kubelet, podWorkers.allowPodStart). A manifest that
+// is removed and written again is a new event: the kubelet then starts the pod within its next
 // round of housekeeping, 2 s. Measured with an empty pod: 3 s instead of 12.
 type replacement struct {
-	over   bool     // the new pod is on its way, or there was nothing to replace
-	pids   []string // processes of the old pods at the last look
+	over   bool     // the new pod starts, or there was no old pod
+	pids   []string // processes of the old pods at the last query
 	nudges int
-	again  time.Time // no nudge before
+	again  time.Time // earliest time of the next nudge
 }
 
 const (
-	// The first nudge may come before the kubelet has done with the old pod; then
-	// it waits as it would have without.
+	// The first nudge may come before the kubelet has removed the old pod; then the kubelet
+	// waits as it would without the nudge.
 	maxNudges  = 2
 	nudgeEvery = 4 * time.Second
 )
@@ -134,9 +133,9 @@ func (r *replacement) runs(sys engine.System) bool {
 	return false
 }
 
-// nudge takes a manifest away and brings it back: between the two the kubelet
-// ignores it for the dot. Killed in between, the next run finds the manifest
-// missing and writes it. Errors cost time only, so they are not reported.
+// nudge renames a manifest to a name with a dot, which the kubelet ignores, and back. When the
+// agent is killed in between, the next run finds the manifest missing and writes it. Errors
+// cost time only, so they are not reported.
 func nudge(path string) {
 	i := strings.LastIndex(path, "/") + 1
 	aside := path[:i] + "." + path[i:]

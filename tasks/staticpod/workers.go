@@ -19,7 +19,7 @@ const (
 	workerStays = 500 * time.Millisecond
 )
 
-// workers waits for a worker process that was not there before.
+// workers waits for a new worker process.
 type workers struct {
 	sys    engine.System
 	main   string          // process id of their parent

@@ -86,7 +86,7 @@ func assertUnchanged(t testing.TB, sys engine.System, check func()) {
 		t.Errorf("the check has changed %q", changed)
 	}
 	if len(s.Kept()) != kept {
-		t.Errorf("the check keeps %q as if it would change it", s.Kept()[kept:])
+		t.Errorf("the check backs up %q as if it would change it", s.Kept()[kept:])
 	}
 }
 
@@ -125,7 +125,7 @@ func assertPredicted(t testing.TB, sys engine.System, change engine.Change, appl
 	for _, path := range different(before, s.tree(t)) {
 		switch {
 		case isOwnState(path):
-		case strings.Contains(path, temporary): // left by an attempt that died
+		case strings.Contains(path, temporary): // of a killed attempt
 		case before[path] != "" && !isLeaf(before[path]): // a directory with a new entry
 		case !covered(path, targets):
 			t.Errorf("%s has changed, and the check only listed %q", path, slices.Sorted(maps.Keys(targets)))

@@ -50,9 +50,9 @@ func Run(t testing.TB, sys engine.System, m engine.Module) (engine.Change, engin
 	return change, out, err
 }
 
-// Converge runs a module that must change something: what its check has foreseen
-// and nothing else, and nothing that was not kept before. A second check must find
-// nothing to do. It returns the first change.
+// Converge runs a module that must change something: only what its check has predicted, with a
+// backup of each changed resource. A second check must find nothing to do. It returns the first
+// change.
 func Converge(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	t.Helper()
 	m = Travel(t, m)

@@ -31,7 +31,7 @@ type Answer struct {
 	Stdout string
 	Stderr string
 	Err    error
-	// Do is called before answering.
+	// Do is called before the answer.
 	Do func(cmd engine.Command)
 }
 

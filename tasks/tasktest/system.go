@@ -1,6 +1,5 @@
-// Package tasktest is a host for tests of modules: a directory as the root of
-// its file system, blobs and calls in memory, and commands that are scripted or
-// real.
+// Package tasktest has a host for tests of modules: its file system is a directory, blobs and
+// calls are in memory, and commands are scripted or real.
 package tasktest
 
 import (
@@ -76,8 +75,7 @@ func (s *System) Blob(_ context.Context, digest string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
-// Call asks the function in Calls; in and out travel as JSON, as they do on the
-// wire.
+// Call calls the function in Calls; in and out pass as JSON, as in the protocol.
 func (s *System) Call(_ context.Context, method string, in, out any) error {
 	f, ok := s.Calls[method]
 	if !ok {
@@ -100,7 +98,7 @@ func (s *System) Call(_ context.Context, method string, in, out any) error {
 // Chown does nothing: all steps of these hosts run as the user of the test.
 func (s *System) Chown(string) error { return nil }
 
-// Backup notes the path.
+// Backup records the path.
 func (s *System) Backup(path string) error {
 	if strings.HasPrefix(path, s.Root) {
 		return fmt.Errorf("path %s of a backup is below the test root, want the path on the host", path)
@@ -111,7 +109,7 @@ func (s *System) Backup(path string) error {
 	return nil
 }
 
-// BackupState notes what was kept.
+// BackupState records the state.
 func (s *System) BackupState(kind, name string, now engine.State) error {
 	text := kind + " " + name + ": none"
 	if now != nil {
@@ -127,7 +125,7 @@ func (s *System) BackupState(kind, name string, now engine.State) error {
 	return nil
 }
 
-// MarkIrreversible notes what cannot be restored.
+// MarkIrreversible records the resource with its reason.
 func (s *System) MarkIrreversible(name, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +133,7 @@ func (s *System) MarkIrreversible(name, why string) error {
 	return nil
 }
 
-// Run notes the command and asks Exec.
+// Run records the command and calls Exec.
 func (s *System) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
 	s.mu.Lock()
 	s.ran = append(s.ran, cmd.Argv)
@@ -160,22 +158,22 @@ func (s *System) Fetched() []string {
 	return slices.Clone(s.fetched)
 }
 
-// Kept returns the paths that were kept, in order.
+// Kept returns the paths that were backed up, in order.
 func (s *System) Kept() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.kept)
 }
 
-// States returns what BackupState was given, in order: "kind name: key=value ...",
-// or "kind name: none" for what did not exist.
+// States returns the states of BackupState, in order: "kind name: key=value ...", or "kind
+// name: none" for a resource that did not exist.
 func (s *System) States() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.states)
 }
 
-// Lost returns what Lose was told, in order: "name: why".
+// Lost returns the irreversible changes of MarkIrreversible, in order: "name: why".
 func (s *System) Lost() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,14 +193,14 @@ func (s *System) Ran() []string {
 	return out
 }
 
-// commands is how many programs were run.
+// commands returns the number of programs that were run.
 func (s *System) commands() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count
 }
 
-// Write puts a file on the host, with the directories above it.
+// Write writes a file of the host, with its directories.
 func (s *System) Write(t testing.TB, path, content string, mode os.FileMode) {
 	t.Helper()
 	p := s.Path(path)

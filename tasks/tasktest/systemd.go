@@ -24,15 +24,15 @@ type FakeUnit struct {
 	Enabled   bool
 	Masked    bool
 	Active    string // default inactive
-	Reload    bool   // the unit file is newer than what is loaded
+	Reload    bool   // the unit file is newer than the loaded one
 	CanReload bool
-	Links     string // what systemctl says when it enables the unit
+	Links     string // output of systemctl when it enables the unit
 	// OnStart decides how a start ends: the new ActiveState, default active.
 	OnStart func(start int) string
 	// FailStart makes systemctl start exit with 1.
 	FailStart bool
-	// Crashes is how often the process ends by itself after a start, once for
-	// every time that somebody looks.
+	// Crashes is the number of times that the process ends by itself after a start, once for
+	// each query of its state.
 	Crashes int
 
 	pid, restarts, starts int
@@ -57,7 +57,7 @@ func NewSystemd(units map[string]*FakeUnit) *Systemd {
 	return s
 }
 
-// Add makes a unit known, as a new file and daemon-reload do.
+// Add adds a unit, as a new file and daemon-reload do.
 func (s *Systemd) Add(name string, u *FakeUnit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Systemd) Add(name string, u *FakeUnit) {
 	s.units[name] = u
 }
 
-// Starts is how often a unit was started.
+// Starts returns the number of starts of a unit.
 func (s *Systemd) Starts(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func busProperties(ctx context.Context, sys engine.System, name string) map[stri
 	all, err := conn.Properties(ctx, "org.freedesktop.systemd1", object(name))
 	if err != nil {
 		delete(buses.at, socket)
-		_ = conn.Close() // it is of no more use
+		_ = conn.Close() // an error ends its use
 		return nil
 	}
 	said := map[string]string{}

@@ -71,7 +71,7 @@ func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
 
 // marks is the receipt of a unit: the files that the process of this invocation has
 // read. It is exact where clocks are not: times are compared only for a process that
-// somebody else started.
+// was not started by this module.
 type marks struct {
 	Invocation string                   `json:"invocation"`
 	Restart    map[string]receipt.Stamp `json:"restart,omitempty"`

@@ -67,7 +67,7 @@ func Running(ctx context.Context, sys engine.System, name string) (Identity, err
 	return Identity{Missing: now.Load == "not-found", Up: now.up(), PID: now.MainPID, Invocation: now.Invocation, Started: wall(now.Started)}, nil
 }
 
-// Journal returns the last 20 lines of a unit's journal, or why it cannot be read.
+// Journal returns the last 20 lines of a unit's journal, or the reason why it cannot be read.
 func Journal(ctx context.Context, sys engine.System, name string) string {
 	return journal(ctx, sys, name)
 }

@@ -24,7 +24,7 @@ type status struct {
 	Sub         string
 	FileState   string // enabled, disabled, static, ...
 	Type        string // of a service: notify, simple, ...
-	NeedsReload bool   // the unit file is newer than what is loaded
+	NeedsReload bool   // the unit file is newer than the loaded one
 	CanReload   bool
 	MainPID     int
 	Restarts    int    // by systemd itself
