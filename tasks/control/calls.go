@@ -13,13 +13,13 @@ import (
 // Call answers what a module on a host asks the controller.
 type Call = func(ctx context.Context, host string, in json.RawMessage) (any, error)
 
-// signRequest is what a host sends for "certificate.sign".
+// signRequest is the request of a host for "certificate.sign".
 type signRequest struct {
 	Name string `json:"name"`
 	CSR  string `json:"csr"` // PEM
 }
 
-// signReply is what it gets back.
+// signReply is the reply to a signRequest.
 type signReply struct {
 	Cert string `json:"cert"` // PEM
 }

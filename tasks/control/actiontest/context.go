@@ -21,7 +21,7 @@ type Context struct {
 	Results  map[string]map[string]engine.Output // host -> registered name -> output
 	DialFunc func(ctx context.Context, host, network, address string) (net.Conn, error)
 	RunFunc  func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error)
-	// ReconnectFunc is what Reconnect does; without it the host stays away.
+	// ReconnectFunc implements Reconnect; without it the host stays down.
 	ReconnectFunc func(ctx context.Context) error
 	Provided      engine.Services
 

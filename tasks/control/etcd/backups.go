@@ -56,7 +56,7 @@ const (
 	checkBackupCopy  = "etcd backup copy"  // of a member with snapshots, where there is an object store
 )
 
-// memberBackups is what a member has saved by itself. Times are those of its host's clock.
+// memberBackups has the snapshots that a member has saved by itself. Times are those of its host's clock.
 type memberBackups struct {
 	host     string
 	now      time.Time

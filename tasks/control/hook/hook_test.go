@@ -126,7 +126,7 @@ func TestCheckRunsNothing(t *testing.T) {
 	}
 }
 
-// request is what a server got.
+// request is a request that a server received.
 type request struct {
 	method, body string
 	header       http.Header

@@ -32,7 +32,7 @@ type Request struct {
 	CA      string            `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default the CA certificates of the controller."`
 }
 
-// Source is where the value of a header comes from.
+// Source is the source of the value of a header.
 type Source struct {
 	File string `yaml:"file" doc:"File of the controller with the value; white space around it is removed."`
 	Env  string `yaml:"env" doc:"Variable of deployer's environment with the value."`

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found is what a host registers for component_versions.
+// found returns the output of component_versions on a host.
 func found(versions map[string]any, policies map[string]any) engine.Output {
 	return engine.Output{"versions": versions, "policies": policies}
 }

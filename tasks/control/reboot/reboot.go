@@ -90,7 +90,7 @@ func isLost(err error) bool {
 	return errors.As(err, &r)
 }
 
-// settled is what went wrong with a module on the host.
+// settled is the failure of a module on the host.
 func settled(res engine.Result, err error) error {
 	if err == nil && res.Failure != nil {
 		return res.Failure

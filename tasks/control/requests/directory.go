@@ -54,7 +54,7 @@ func (i Index) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// directory is what has to change in a directory of requests.
+// directory has the changes of a directory of requests.
 type directory struct {
 	write  map[string][]byte // contents by path
 	remove []string

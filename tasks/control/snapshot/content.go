@@ -24,7 +24,7 @@ const (
 	rootCA = "/registry/configmaps/kube-system/kube-root-ca.crt"
 )
 
-// Content is what a restore needs to know of a snapshot.
+// Content has the properties of a snapshot that a restore needs.
 type Content struct {
 	Revision  int64
 	Keys      int               // that exist
