@@ -10,7 +10,7 @@
 // act. The segment goes to the agent on the host in one message, and one
 // [Result] a step streams back.
 //
-// A task is one of three kinds, told apart by the interface that its argument
+// A task is one of three kinds, distinguished by the interface that its argument
 // struct implements:
 //
 //   - a [Module] runs on the host, inside the agent: file, unit, sysctl, ...

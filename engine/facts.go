@@ -1,6 +1,6 @@
 package engine
 
-// Facts are what the agent reports of its host when it starts. Playbooks see
+// Facts are the properties of its host that the agent reports when it starts. Playbooks see
 // them as `facts`, under the JSON names.
 type Facts struct {
 	Hostname     string   `json:"hostname"`      // the kernel's name of the host
@@ -24,7 +24,7 @@ type Facts struct {
 	CgroupV2     bool     `json:"cgroup_v2"`     // the host has cgroup v2 and not v1
 	// PackageManager is apt, dnf or zypper; empty when there is none of them.
 	PackageManager string `json:"package_manager"`
-	// Virtualization is what the host runs in, in the words of
+	// Virtualization is the container or hypervisor of the host, in the words of
 	// systemd-detect-virt: kvm, vmware, microsoft, xen, amazon, docker, podman,
 	// lxc; empty for a machine of its own.
 	Virtualization string `json:"virtualization"`

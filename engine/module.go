@@ -12,7 +12,7 @@ import (
 // doc tags for the reference) and sends it to the agent as JSON under its Go
 // field names.
 //
-// Errors say what is wrong and what to do; the engine adds host and step.
+// Errors name the fault and the advice; the engine adds host and step.
 type Module interface {
 	// Check reports what is and what would change. It must not change the
 	// host, and must tolerate that an earlier step of the same run has not

@@ -10,7 +10,7 @@ type ReadOnlyTask interface {
 
 // ReadinessGate is implemented by tasks that wait for an effect, or cause it: the
 // hosts behind them are in the desired state. A revert runs the gates of the run, so
-// that it goes on only when restoring has had its effect.
+// that it continues only when the restored state is effective.
 type ReadinessGate interface {
 	// Gate returns the task that a revert runs: one of the same kind that changes
 	// nothing for which the revert itself is responsible. nil means that there is

@@ -48,7 +48,7 @@ func tell(sys engine.System, word string) error {
 	return errors.Join(err, f.Close())
 }
 
-// story is what has happened on the host since the last look.
+// story returns the events on the host since the last call.
 func story(t *testing.T, root string) string {
 	t.Helper()
 	path := filepath.Join(root, "story")

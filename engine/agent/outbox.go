@@ -9,7 +9,7 @@ import (
 	"deployer/engine/protocol/codec"
 )
 
-// outboxSize is how many bytes of results wait at most before they are sent. The
+// outboxSize is the maximum number of bytes of results that wait before they are sent. The
 // controller holds a buffer for the largest packet of each of its thousand
 // connections.
 const outboxSize = 8 << 10

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// startDelay is how long a step runs before the controller gets a step-start
+// startDelay is the time that a step runs before the controller gets a step-start
 // message. Most steps end sooner, and their result includes the start: that saves
 // one message a step on each of a thousand hosts.
 const startDelay = 50 * time.Millisecond

@@ -154,7 +154,7 @@ func TestPlayErrors(t *testing.T) {
 	}
 }
 
-// TestAllErrorsAtOnce: the user sees every mistake in one go, in order.
+// TestAllErrorsAtOnce: the user sees all mistakes together, in order.
 func TestAllErrorsAtOnce(t *testing.T) {
 	_, err := compileFiles(t, nil, "site.yaml", `
 - hosts: all

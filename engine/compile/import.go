@@ -20,7 +20,7 @@ type rawImport struct {
 	When           yaml.Node `yaml:"when"`
 }
 
-// importContext is what plays inherit from the playbooks that import them.
+// importContext has the keywords that plays inherit from the playbooks that import them.
 type importContext struct {
 	dir    string // the directory of the playbook, in the compiler's tree
 	scopes []*lang.Scope

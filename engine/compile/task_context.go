@@ -8,7 +8,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// taskContext is what tasks inherit from the play, the role, the blocks and the includes
+// taskContext has the keywords that tasks inherit from the play, the role, the blocks and the includes
 // around them.
 type taskContext struct {
 	doc    *lang.Document

@@ -12,7 +12,7 @@ func (h host) packageManager() string {
 	return ""
 }
 
-// selinux says what the kernel does with the policy; without it, nothing.
+// selinux returns the mode in which the kernel enforces the policy; empty without SELinux.
 func (h host) selinux() string {
 	switch h.line("/sys/fs/selinux/enforce") {
 	case "1":
@@ -23,16 +23,15 @@ func (h host) selinux() string {
 	return "disabled"
 }
 
-// makers are what machines that are not made of metal say of their maker or
-// product, in the order in which they are looked for: many are KVM underneath
-// and say so last.
+// makers are the names of maker or product that virtual machines report, in the order in
+// which they are searched: many are based on KVM, whose name comes last.
 var makers = []struct{ sign, name string }{
 	{"Amazon EC2", "amazon"}, {"Google Compute Engine", "google"}, {"VMware", "vmware"}, {"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"},
 	{"Microsoft Corporation Virtual Machine", "microsoft"}, {"Parallels", "parallels"}, {"Apple Virtualization", "apple"},
 	{"Xen", "xen"}, {"KVM", "kvm"}, {"OpenStack", "kvm"}, {"DigitalOcean", "kvm"}, {"Hetzner vServer", "kvm"}, {"QEMU", "qemu"}, {"Bochs", "bochs"},
 }
 
-// virtualization tells containers first: they see the machine below them, too.
+// virtualization checks for containers first, because they see the machine below them, too.
 func (h host) virtualization() string {
 	if name := h.line("/run/systemd/container"); name != "" {
 		return name

@@ -16,7 +16,7 @@ import (
 // followPoll is the interval at which Follow checks for new lines.
 const followPoll = 200 * time.Millisecond
 
-// Follow is Scan for a run that may still go on: at the end of the file it waits for
+// Follow is Scan for a run that may still be running: at the end of the file it waits for
 // more, until the run has ended or was killed, or ctx ends. Damaged lines are
 // skipped.
 func Follow(ctx context.Context, path string, on func(*Header, *engine.Event) error) error {

@@ -65,17 +65,17 @@ func (e *Held) Error() string {
 	return text
 }
 
-// Grace is how long a run tries for a lock even when it must not wait: the other run
+// Grace is the time for which a run tries to get a lock even when it must not wait: the other run
 // may be releasing its locks, or may be one whose controller died a moment ago,
 // which its agents have not noticed yet.
 const Grace = 3 * time.Second
 
-// DrainingLimit is how long a run waits for a holder that is draining. A step in
+// DrainingLimit is the time for which a run waits for a holder that is draining. A step in
 // flight ends within its time limit, 1 h unless its task sets another; a host's
 // claim that it is draining is no reason to wait forever.
 const DrainingLimit = 2 * time.Hour
 
-// Decision is what a run does about a lock that another run holds.
+// Decision is the reaction of a run to a lock that another run holds.
 type Decision int
 
 // The decisions.
@@ -86,7 +86,7 @@ const (
 )
 
 // Decide returns what to do about a lock of another run, after having waited for it.
-// patience is how long the run may wait. A draining holder is waited for until
+// patience returns the time for which the run may wait. A draining holder is waited for until
 // DrainingLimit, and so is an earlier connection of the run itself.
 func Decide(mine, other Holder, waited, patience time.Duration) Decision {
 	switch {

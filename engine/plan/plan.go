@@ -30,7 +30,7 @@ import (
 // Format is the number of the format of plans; plans of another format are refused.
 const Format = 1
 
-// Plan is what a run would do. It contains no secrets.
+// Plan has the changes that a run would make. It contains no secrets.
 type Plan struct {
 	Format     int                `json:"format"`
 	Deployer   string             `json:"deployer"` // version of the program
@@ -49,7 +49,7 @@ type Plan struct {
 	LeftOut map[string]string `json:"left_out,omitempty"`
 }
 
-// Change is what a step would do on each host that has it.
+// Change has the effects of a step on each host that has the change.
 type Change struct {
 	Step    string          `json:"step"`
 	Name    string          `json:"name"`
@@ -64,7 +64,7 @@ type Change struct {
 	MaxParallel int `json:"at_once,omitempty"`
 }
 
-// Host is what would happen on one host.
+// Host has the changes of one host.
 type Host struct {
 	Name string `json:"name"`
 	// Changes are indexes into Plan.Changes, in order.

@@ -11,7 +11,7 @@ import (
 // blob chunk, so that no result waits long behind it.
 const RecordPart = ChunkSize
 
-// RecordVerb is what a Record message asks for.
+// RecordVerb is the request of a Record message.
 type RecordVerb string
 
 // The verbs of Record messages.

@@ -25,8 +25,8 @@ package record
 // of it in testdata.
 const Format = 1
 
-// MaxSize is the maximum size of a record in bytes, that of agents. A longer run goes on
-// without more of it, except for its outcome.
+// MaxSize is the maximum size of a record in bytes, that of agents. A longer run continues,
+// and only its outcome is added to the record.
 const MaxSize = 32 << 20
 
 // reserved is the part of MaxSize that only the outcome of a run uses, in bytes.

@@ -88,7 +88,7 @@ func runEnd() engine.Event {
 	return engine.Event{Time: began, Type: engine.EventRunEnd, Report: &engine.Report{Run: "r1", Hosts: []engine.HostReport{{Host: "m1", Changed: 2}}}}
 }
 
-// decoded is what Decode has returned.
+// decoded is the result of Decode.
 type decoded struct {
 	header *journal.Header
 	events []engine.Event

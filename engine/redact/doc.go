@@ -1,19 +1,18 @@
-// Package redact takes known secrets out of texts, in whatever encoding they stand
-// there.
+// Package redact removes known secrets from texts, in all usual encodings.
 //
 // A [Set] holds secrets in all the forms that tools write them in (see forms.go).
 // It is filled before a run with what the inventory and the playbook mark, and
 // during the run with the outputs of secret steps. Text replaces each form by
 // [Mark].
 //
-// Hosts are not told what is secret, so they quote and cut texts before anybody
-// takes secrets out. Quoting is one of the forms. At a cut, which the text marks
+// Hosts do not know which texts are secret, so they quote and cut texts before secrets are
+// removed. Quoting is one of the forms. At a cut, which the text marks
 // with dots, a part of a form is replaced as well.
 package redact
 
 import "deployer/engine"
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = engine.SecretMark
 
 // shortest is the length in bytes below which a text is not looked for: taking

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxOutput is how much of one output AddOutput takes, in bytes of its texts.
+// MaxOutput is the maximum size of the texts of one output that AddOutput takes, in bytes.
 const MaxOutput = 64 << 10
 
 // AddOutput adds the texts of the output of a secret step: a value of the kinds
@@ -79,7 +79,7 @@ func isPublic(text string) bool {
 	return strings.HasPrefix(text, "-----BEGIN ") && !strings.Contains(text, "PRIVATE")
 }
 
-// valueIn is what stands behind the first ": " or "=" of a line, without quotes.
+// valueIn returns the text after the first ": " or "=" of a line, without quotes.
 func valueIn(line string) string {
 	at := strings.IndexAny(line, ":=")
 	if at < 0 {

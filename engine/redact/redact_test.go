@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// alphabets are what random secrets are made of.
+// alphabets are the characters of random secrets.
 var alphabets = map[string]string{
 	"letters": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
 	"signs":   `'"\$<>&/+=?% !#*()[]{};:|~` + "`^@,.-_xyzXYZ019",

@@ -114,7 +114,7 @@ func (s *Set) whole(text string) []span {
 	return out
 }
 
-// span is what is replaced of a text in which the form stands at i.
+// span returns the part of a text to replace when the form is at i.
 func (f form) span(text string, i int) span {
 	from, to := i, i+len(f.text)
 	if f.run {

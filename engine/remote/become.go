@@ -56,7 +56,7 @@ func (c *connector) answerPrompt(t *probe) error {
 	return err
 }
 
-// prompt returns the prompt that sudo is told to use, which no other text contains,
+// prompt returns the prompt that sudo gets as an option, which no other text contains,
 // whatever the language of the host. The other methods have no such option.
 func (c *connector) prompt() string {
 	if c.opts.Become == Sudo {

@@ -36,7 +36,7 @@ var (
 	passwordWanted = []string{"password is required", "Authentication required", "Authorization required"}
 )
 
-// becomeAdvice says how to permit a user to become root.
+// becomeAdvice returns advice for permitting a user to become root.
 var becomeAdvice = map[Become]string{
 	Sudo: "let the user run all commands as root in the host's sudoers file",
 	Doas: "permit the user to run all commands as root in the host's doas.conf",

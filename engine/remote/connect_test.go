@@ -498,7 +498,7 @@ func TestDialThroughTheSession(t *testing.T) {
 	}
 }
 
-// What the probe says to a login shell must mean the same to all of them.
+// All login shells must read the command line of the probe in the same way.
 func TestProbeIsPlainToEveryShell(t *testing.T) {
 	line := probeCommand("deployer-x", "sudo-password", ownBinaries(), "/var/x", true)
 	for _, bad := range []string{"!", "\n", `\\`, `\'`} {

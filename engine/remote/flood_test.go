@@ -90,7 +90,7 @@ func TestFloodOfResults(t *testing.T) {
 	}
 }
 
-// givenOut is what a budget has given out, in bytes.
+// givenOut returns the bytes that a budget has given out.
 func givenOut(b *budget) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,7 @@ type trips struct {
 	finished int
 }
 
-// spoken is how many bytes were written at a depth.
+// spoken is the number of bytes that were written at a depth.
 type spoken struct{ bytes, depth int }
 
 const (

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/program"
 )
 
-// history is what hosts know of the run, by task of the program.
+// history has the records of hosts about the run, by task of the program.
 type history struct {
 	// all is true without knowledge: every task may have changed something on every
 	// host.

@@ -15,7 +15,7 @@ type Options struct {
 	Run string
 	// Force restores also what somebody has changed since.
 	Force bool
-	// Past is what hosts know of the run. Without it (nil) the inverse has every task on
+	// Past has the records of hosts about the run. Without it (nil) the inverse has every task on
 	// every host, as for reverting a revert.
 	Past map[string]engine.RunHistory
 	// Log is the log of the run; nil when there is none.

@@ -203,7 +203,7 @@ func randomBook(rnd *rand.Rand) string {
 	return strings.Join(lines, "\n")
 }
 
-// lay is what is on the host before.
+// lay writes the initial files of the host.
 func (s *site) lay() {
 	s.t.Helper()
 	for name, content := range map[string]string{"srv/a": "was a\n", "srv/old/deep/x": "old", "srv/d/other": "o"} {

@@ -6,8 +6,8 @@ import (
 	"deployer/engine/program"
 )
 
-// emitRemainder restores changes that no task of the program stands for, and tells
-// the hosts that the revert has ended.
+// emitRemainder restores changes that no task of the program stands for, and ends
+// the revert on the hosts.
 func (b *builder) emitRemainder() {
 	b.open(&program.Play{Hosts: "all"}, "other changes of run "+b.Run, nil)
 	v := engine.Revert{Run: b.Run, Force: b.Force}

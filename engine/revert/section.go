@@ -7,7 +7,7 @@ import (
 	"deployer/engine/program"
 )
 
-// section is what hosts go through as one unit: a play, or a block in it in which
+// section is a part of the program that hosts execute as one unit: a play, or a block in it in which
 // hosts take turns. Other blocks are dissolved: their tasks are in the section, with
 // the conditions of the blocks.
 type section struct {

@@ -19,7 +19,7 @@ import (
 	"deployer/limit"
 )
 
-// Rules say how a change is rolled out.
+// Rules are the rules of a rollout.
 type Rules struct {
 	// Canary are groups of hosts. Changed hosts of each group enter alone, in the order
 	// of the groups, before any other host may. A group without changes has no canary.
@@ -71,7 +71,7 @@ type Domain struct {
 	Max  limit.Limit
 }
 
-// Outcome is how a host has left a rollout.
+// Outcome is the outcome of a rollout on a host.
 type Outcome int
 
 // The outcomes.

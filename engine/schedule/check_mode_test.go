@@ -121,7 +121,7 @@ func TestCheckFailures(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "changed", "b": "failed", "host h1": "told to fail"}, sure); diff != "" {
 		t.Error(diff)
 	}
-	// What was seen after a change need not be what a real run sees.
+	// The state after a change may differ from that of a real run.
 	const doubt = "unknown: its check fails as things are now, which \"change\" before it may change: told to fail"
 	later := foreseen(t, of(1), `
 - hosts: all

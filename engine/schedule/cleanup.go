@@ -26,8 +26,8 @@ func (h *host) runCleanups(ctx context.Context) {
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	for _, pledge := range h.run.cleanups.Take(h.name) {
-		done, left := pledge.Run(own)
+	for _, cleanup := range h.run.cleanups.Take(h.name) {
+		done, left := cleanup.Run(own)
 		switch {
 		case left != "":
 			h.run.noteLeftOpen(h.run.opts.Redactor.Text(left))

@@ -54,14 +54,14 @@ func TestCleanups(t *testing.T) {
 				return c.fate
 			}
 			s.fleet.action = func(_ context.Context, name string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
-				pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
+				cleanups, _ := engine.Service[*engine.Cleanups](actx.Services())
 				if name == "close" {
-					pledges.Cancel(actx.Host())
+					cleanups.Cancel(actx.Host())
 					return nil, nil
 				}
-				pledges.Register(actx.Host(), engine.Cleanup{Name: actx.Host(), Run: func(ctx context.Context) (string, string) {
+				cleanups.Register(actx.Host(), engine.Cleanup{Name: actx.Host(), Run: func(ctx context.Context) (string, string) {
 					if ctx.Err() != nil {
-						t.Error("there is no time to keep the pledge")
+						t.Error("there is no time for the cleanup")
 					}
 					kept <- actx.Host()
 					if c.stays {

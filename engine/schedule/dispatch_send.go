@@ -12,7 +12,7 @@ import (
 // truncatedError is the error of a session that ended a segment before its last step.
 type truncatedError struct{}
 
-// Error says what happened.
+// Error implements error.
 func (truncatedError) Error() string { return "the agent ended before the last step" }
 
 // Retryable returns true: a new agent continues.

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/program"
 )
 
-// What a host said and the run has to keep is bounded for each host, over all of its
+// The texts of a host that the run retains are bounded for each host, over all of its
 // sessions; what nobody keeps is not counted.
 func TestRetainedResultsAreBounded(t *testing.T) {
 	for name, tt := range map[string]struct {

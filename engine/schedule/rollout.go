@@ -162,8 +162,8 @@ func (r *blockRollout) stopped() error {
 	return fmt.Errorf("the rollout of %q has stopped: %s", r.block.Name, r.cause)
 }
 
-// noteLeftInside tells the rollouts ahead of h that an earlier run was interrupted while h was
-// inside. Other hosts may come there before h does.
+// noteLeftInside notes in the rollouts ahead of h that an earlier run was interrupted while h
+// was inside. Other hosts may reach them before h does.
 func (c *coordinator) noteLeftInside(h *host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

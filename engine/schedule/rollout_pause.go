@@ -12,7 +12,7 @@ import (
 // pausedError is the cause of the end of a run that pauses after the canaries of a rollout.
 type pausedError struct{ rollout string }
 
-// Error says how the run continues.
+// Error implements error; the text says how the run continues.
 func (e pausedError) Error() string {
 	return fmt.Sprintf("the rollout of %q pauses after its canaries, before it changes other hosts; `deployer resume` continues it", e.rollout)
 }

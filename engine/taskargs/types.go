@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// argType is how the type of an argument uses a rendered text.
+// argType is the way in which the type of an argument uses a rendered text.
 type argType int
 
 // The uses of a rendered text.

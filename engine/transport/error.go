@@ -47,7 +47,7 @@ type Error struct {
 	Host  string
 	Stage Stage
 	Kind  Kind
-	// Advice says what to do; the advice of the kind when empty.
+	// Advice is the advice for the user; empty: the advice of the kind.
 	Advice string
 	Err    error
 }

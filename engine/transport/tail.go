@@ -9,7 +9,7 @@ import (
 // Tail keeps the last bytes written to it, for the standard error of commands. It is
 // safe for concurrent use.
 type Tail struct {
-	// Limit is how many bytes to keep; 0 means StderrLimit.
+	// Limit is the maximum number of bytes; 0: StderrLimit.
 	Limit int
 
 	mu  sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"deployer/shortlist"
 )
 
-// quietFor is how long Lines writes nothing before it shows progress: short enough
+// quietFor is the time without output after which Lines shows progress: short enough
 // that nobody thinks the run hangs, long enough for a CI log.
 const quietFor = 10 * time.Second
 

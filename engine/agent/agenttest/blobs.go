@@ -50,7 +50,7 @@ func (b *Blobs) Spoil(digest string) (spoilt string, length int64) {
 	return spoilt, int64(len(b.blobs[digest]))
 }
 
-// Opens is how often a blob was asked for.
+// Opens returns the number of requests for blobs.
 func (b *Blobs) Opens() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/protocol/codec"
 )
 
-// Script is what one end sends to the other: frames (protocol.Frame) and raw bytes. It
-// may be anything, also what the other end refuses.
+// Script returns the bytes that one end sends to the other: frames (protocol.Frame) and raw
+// bytes, valid or not.
 func Script(parts ...any) []byte {
 	var out []byte
 	for _, p := range parts {

@@ -19,7 +19,7 @@ type resourceChange struct {
 	earlier []BackupRecord // records from earlier in the run
 	later   []BackupRecord // records from later in the run
 	// interrupted is true when the last step that changed the resource was
-	// interrupted: changes by others cannot be told from those of the step then.
+	// interrupted: changes by others and by the step cannot be distinguished then.
 	interrupted bool
 	secret      bool
 	// dependent reports whether a key of the state belongs to another resource of

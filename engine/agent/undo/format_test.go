@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of the present format; those of older ones are never written again")
 
-// goldenKept is what the backup log of each directory state-N of testdata holds, in its format.
+// goldenKept is the backup log of each directory state-N of testdata, in its format.
 func goldenKept() []BackupRecord {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	file := &File{Mode: 0o640, UID: 1, GID: 2, Size: 4, ModTime: at, Inode: 7, Digest: "9f2c"}

@@ -19,7 +19,7 @@ const (
 	keptBytes             = 2 << 30 // of backups; the newest run stays, whatever its size
 )
 
-// secretsKeptFor is how long backups of secret steps stay after the last step of
+// secretsKeptFor is the time for which backups of secret steps stay after the last step of
 // their run: long enough to notice that a new certificate or password does not work,
 // short for something that gives access.
 const secretsKeptFor = 7 * 24 * time.Hour

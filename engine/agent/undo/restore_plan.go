@@ -19,7 +19,7 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// restoreDecision says what a revert does with one resource.
+// restoreDecision is the decision of a revert about one resource.
 type restoreDecision struct {
 	*resourceChange
 	now, to engine.State // of resources other than files: the present and the restored state

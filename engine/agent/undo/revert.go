@@ -263,19 +263,19 @@ func (v *revertModule) deferRereads(sys engine.System, path string) error {
 }
 
 // changesOfRun reads the changes of a run. It updates the time of the run's
-// directory, so that the run is not removed before it is reverted. A run that still
-// goes on is read again each time.
-func (s *Store) changesOfRun(run string, goesOn bool) (*runChanges, error) {
+// directory, so that the run is not removed before it is reverted. With active,
+// the run is still running, and its changes are read again each time.
+func (s *Store) changesOfRun(run string, active bool) (*runChanges, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.runChanges[run]; p != nil && !goesOn {
+	if p := s.runChanges[run]; p != nil && !active {
 		return p, nil
 	}
 	dir, err := s.dir.RunDir(run)
 	if err != nil {
 		return nil, err
 	}
-	if !goesOn {
+	if !active {
 		if err := s.knownFormats(); err != nil {
 			return nil, err
 		}
@@ -307,7 +307,7 @@ func (s *Store) changesOfRun(run string, goesOn bool) (*runChanges, error) {
 			p.withoutBackup = append(p.withoutBackup, e.Step)
 		}
 	}
-	if !goesOn {
+	if !active {
 		s.runChanges[run] = p
 	}
 	return p, nil

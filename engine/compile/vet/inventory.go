@@ -1,6 +1,6 @@
 package vet
 
-// Inventory is what the checks know of the hosts, and of variables that are given from
+// Inventory has the hosts that the checks know, and the variables that are given from
 // outside.
 type Inventory struct {
 	// Vars returns the variables that a host has before the run; nil when they are

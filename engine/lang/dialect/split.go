@@ -10,7 +10,7 @@ import (
 type Piece struct {
 	Text string
 	Expr bool
-	// Offset is where the piece begins in the text, in bytes.
+	// Offset is the position of the piece in the text, in bytes.
 	Offset int
 }
 

@@ -164,7 +164,7 @@ func (a *activeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *activeConn) heard() bool             { return a.some.Load() }
+func (a *activeConn) received() bool          { return a.some.Load() }
 func (a *activeConn) touch()                  { a.last.Store(time.Now().UnixNano()) }
 func (a *activeConn) idleTime() time.Duration { return time.Since(time.Unix(0, a.last.Load())) }
 

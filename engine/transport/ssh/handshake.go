@@ -68,7 +68,7 @@ func tooSlow(t Target, raw *activeConn, check *hostKeyCheck) error {
 	switch {
 	case check.passed.Load():
 		stage, text = transport.StageAuth, "no end of the authentication"
-	case raw.heard():
+	case raw.received():
 		text = "no end of the key exchange"
 	}
 	return &transport.Error{Host: t.Host, Stage: stage, Kind: transport.Timeout,

@@ -66,7 +66,7 @@ type Target struct {
 	ProxyCommand string
 }
 
-// Policy says how an unknown host key is treated.
+// Policy is the treatment of unknown host keys.
 type Policy string
 
 // The policies. A changed key is refused by both.
