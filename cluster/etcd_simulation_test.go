@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// harm is what happens between runs.
+// harm is an event between runs.
 func (w *world) harm(r *rand.Rand) {
 	name := w.names[r.IntN(len(w.names))]
 	switch r.IntN(6) {

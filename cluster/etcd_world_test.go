@@ -301,7 +301,7 @@ func (w *world) mustServe(after string) {
 	}
 }
 
-// whole says whether every host is a running voter.
+// whole reports whether every host is a running voter.
 func (w *world) whole() bool {
 	live := w.live()
 	if live == nil || len(live.Members) != len(w.names) {

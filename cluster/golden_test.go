@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// view is what roles and templates see.
+// view is the value that roles and templates read.
 type view struct {
 	Cluster *cluster.Cluster        `json:"cluster"`
 	Hosts   map[string]cluster.Node `json:"hosts"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NodeWork is what an upgrade is about to change on a node, as far as it decides whether
-// pods must leave the node first.
+// NodeWork has the changes of an upgrade on a node that decide whether pods must leave the
+// node first.
 type NodeWork struct {
 	Changes   []VersionChange // of the node's components; runc as component runc
 	Policies  []PolicyChange

@@ -49,7 +49,7 @@ func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
 	return r.out, nil
 }
 
-// proxyPort is where hosts of role proxy listen: the API's port, so that clients
+// proxyPort returns the port on which hosts of role proxy listen: the API's port, so that clients
 // cannot tell a proxy from a master. A host that is both has an API server on
 // that port, so then all proxies move aside, to one port for all of them.
 func proxyPort(spec Spec, p placement) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// advice says what to do about errors of stores, by their codes
+// advice is the advice for errors of stores, by their codes
 // (docs.aws.amazon.com/AmazonS3/latest/API, "Error responses").
 var advice = map[string]string{
 	"AccessDenied":                   "the credentials may not do that: writing a backup needs s3:PutObject, reading it back and restoring s3:GetObject, a list s3:ListBucket",

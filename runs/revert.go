@@ -35,7 +35,7 @@ type Revert struct {
 	// ResumedFrom is the run that the original run resumed, whose changes are not
 	// reverted with it; empty for none.
 	ResumedFrom string
-	// Entry is where the log of the original run was found; nil without a log.
+	// Entry has the log of the original run with its places; nil without a log.
 	Entry *history.Entry
 
 	options RevertOptions

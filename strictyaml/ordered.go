@@ -35,7 +35,7 @@ func (m Map[V]) Keys() []string {
 	return out
 }
 
-// ordered is how the decoder fills a Map without knowing its type.
+// ordered is the interface by which the decoder fills a Map without knowing its type.
 type ordered interface {
 	reset(capacity int)
 	put(file string, key *yaml.Node) reflect.Value

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Action is what a reconciliation does.
+// Action is the action of a reconciliation.
 type Action string
 
 // The actions.
@@ -35,7 +35,7 @@ type Rules struct {
 }
 
 // Decide returns what a reconciliation does with a cluster. It never repairs and upgrades
-// in one go, and never lowers a version.
+// in the same run, and never lowers a version.
 func Decide(r Result, rules Rules) Decision {
 	switch r.State {
 	case New:
@@ -56,7 +56,7 @@ func Decide(r Result, rules Rules) Decision {
 	case len(r.Newer) > 0:
 		return Decision{ActionRefuse, fmt.Sprintf("%s: a version is lowered by deployer rollback only; write the version that runs into the inventory", describe(r.Newer))}
 	case len(r.Older) > 0 && rules.Upgrade && len(r.Broken) > 0:
-		return Decision{ActionRefuse, "a repair and an upgrade are not done in one go: repair first, without --upgrade"}
+		return Decision{ActionRefuse, "a repair and an upgrade are never part of the same run: repair first, without --upgrade"}
 	case len(r.Older) > 0 && rules.Upgrade && len(r.Joining) == 0:
 		return Decision{ActionUpgrade, describe(r.Older)}
 	case len(r.Older) > 0 && len(r.Broken) == 0 && len(r.Joining) == 0:

@@ -16,7 +16,7 @@ type Observed struct {
 	APIError string
 }
 
-// Host is what a survey found on one host.
+// Host is the result of a survey of one host.
 type Host struct {
 	Failure          string // reason why the host could not be examined; empty when it was
 	HasKubelet       bool   // true when the configuration of a kubelet exists

@@ -19,7 +19,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Site is what is known of the cluster before the run.
+// Site has the facts about the cluster that are known before the run.
 type Site struct {
 	Cluster *cluster.Cluster
 	Version string // of deployer

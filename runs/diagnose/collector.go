@@ -33,7 +33,7 @@ type Collector struct {
 	err   error        // the first of writing to the temporary directory
 }
 
-// hostState is what is known of a host beside its files.
+// hostState is the state of a host beside its files.
 type hostState struct {
 	connected    time.Time
 	received     map[string]time.Time // by file

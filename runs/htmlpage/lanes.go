@@ -6,7 +6,7 @@ import (
 	"deployer/runs/timeline"
 )
 
-// Lanes is what the script draws. Times are whole milliseconds. A run on a thousand hosts
+// Lanes is the data that the script draws. Times are whole milliseconds. A run on a thousand hosts
 // has hundreds of thousands of spans, so spans and waits are lists of numbers.
 type Lanes struct {
 	Length   int64      `json:"length"`

@@ -20,7 +20,7 @@ const (
 	pathFraction = 200 // parts of the critical path below a 200th of the run share a row
 )
 
-// Page is what the page of a run shows.
+// Page has the contents of the page of a run.
 type Page struct {
 	Title   string
 	Outcome string

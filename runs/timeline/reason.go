@@ -24,7 +24,7 @@ const (
 // Reason is the reason of a wait.
 type Reason struct {
 	Kind Kind
-	// For is what the host waits for, the same text on all hosts that wait for it.
+	// For is the object of the wait, the same text on all hosts that wait for the same thing.
 	For string
 
 	hosts []string // that were missing when the wait began

@@ -27,7 +27,7 @@ type Finding struct {
 	// Title names the problem in the same words for all hosts.
 	Title string `json:"title"`
 	Host  string `json:"host,omitempty"` // empty for the whole cluster
-	// Evidence is what the host has said, such as a line of a log.
+	// Evidence is output of the host, such as a line of a log.
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice,omitempty"` // what to do
 	Guide    string `json:"guide,omitempty"`  // page of the documentation, below docs/, with its heading

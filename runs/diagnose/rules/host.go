@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Host is what was collected from one host.
+// Host has the data that was collected from one host.
 type Host struct {
 	Name string
 	// Unreachable is the reason why the host could not be examined; empty when it was.
