@@ -44,7 +44,7 @@ type Check struct {
 	Test    *Test  `yaml:"test"` // nil when a program cannot decide it
 }
 
-// Test is what a check looks at and what it wants there. Exactly one of File, Flag
+// Test is the object and the expectation of a check. Exactly one of File, Flag
 // and Refused is set.
 type Test struct {
 	File  string `yaml:"file"`

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Host is what a host has of the files, processes and refusals that checks look at.
+// Host has the files, processes and refusals of a host that checks read.
 type Host struct {
 	Files    map[string]Access   // by path
 	Contents map[string]string   // of files, by path

@@ -81,7 +81,7 @@ func oneSession(r *sshHost) {
 			r.t.Errorf("uid %s in %s", uid, dir)
 		}
 	}
-	// One that does not start is replaced, which takes a second session.
+	// An agent that does not start is replaced, which takes a second session.
 	r.runScript("for f in /var/lib/deployer/agent/*; do echo broken >$f.x; chmod 700 $f.x; mv $f.x $f; done")
 	r.requireRoot(r.target("root"), remote.NoBecome, "")
 }

@@ -24,7 +24,7 @@ import (
 // The environment variable that makes this program an agent or a controller.
 const roleVariable = "FAULTS_ROLE"
 
-// role is what a process of this program is to be.
+// role is the role of a process of this program.
 type role struct {
 	// Fields of an agent: its host's root and name, and the command line to answer.
 	Root, Host, Line string

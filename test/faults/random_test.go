@@ -36,7 +36,7 @@ var crowd = flag.Int("hosts", 100, "how many hosts the random faults are spread 
 // fault is something that can be wrong with a host.
 type fault struct {
 	name string
-	// reason is what the summary has to say about the host; nil when the run
+	// reason is the expected text of the summary about the host; nil when the run
 	// must come to its end all the same.
 	reason *regexp.Regexp
 	before func(*site, *fleet.Host) // the run

@@ -22,7 +22,7 @@ type breaker struct {
 	done  bool
 }
 
-// arm says what to do. Sessions after the one that was broken are not touched.
+// arm sets the action. Sessions after the one that was broken are not touched.
 func (b *breaker) arm(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

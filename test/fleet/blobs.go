@@ -77,7 +77,7 @@ func (b *Blobs) Open(digest string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(p.data)), p.size, nil
 }
 
-// Sent is how many blobs hosts have asked for since the last call.
+// Sent returns the number of blobs that hosts have requested since the last call.
 func (b *Blobs) Sent() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

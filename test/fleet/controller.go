@@ -90,7 +90,7 @@ func (c Controller) sinks(id string) ([]engine.Sink, *journal.Log, error) {
 	return append(sinks, log), log, nil
 }
 
-// vars are what the tasks of a host see.
+// vars are the variables of the tasks of a host.
 func (c Controller) vars() func(host string) (map[string]any, error) {
 	groups := map[string]any{}
 	for name, hosts := range c.Inventory.Table() {
@@ -130,7 +130,7 @@ func newConnector(c Controller, sink engine.Sink) *connector {
 	}
 }
 
-// Target says how to reach a host of the fleet's inventory.
+// Target returns the SSH target of a host of the fleet's inventory.
 func Target(h inventory.Host) ssh.Target {
 	return ssh.Target{
 		Host: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User, Keys: []string{h.SSH.Key}, NoAgent: !h.SSH.Agent,

@@ -146,11 +146,11 @@ func (f *Fleet) Names() []string {
 	return names
 }
 
-// Busy is how many hosts were at most, at one moment, being connected to or
+// Busy returns the maximum number of hosts that were, at one moment, being connected to or
 // working on a step, as seen by the hosts.
 func (f *Fleet) Busy() int { return f.load.max() }
 
-// Traffic is what the hosts have seen of their controller so far.
+// Traffic has the numbers of connections and bytes of the hosts so far.
 func (f *Fleet) Traffic() Traffic { return f.meter.read() }
 
 // Forget begins Busy and Traffic anew.

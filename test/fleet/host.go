@@ -101,7 +101,7 @@ func (h *Host) reach(do func(*sshtest.Server)) {
 // waitForSessions returns when no connection and no step of a stopped host is left.
 func (h *Host) waitForSessions() { h.sessions.Wait() }
 
-// exec is what sshd does with a command.
+// exec executes a command as sshd does.
 func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 	if !h.enter() {
 		return 1

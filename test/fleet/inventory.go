@@ -8,7 +8,7 @@ import (
 	"deployer/inventory"
 )
 
-// Site is what an inventory says beside how to reach the hosts. Values may be
+// Site has the content of an inventory beside the connections to hosts. Values may be
 // YAML nodes, such as those of Secret.
 type Site struct {
 	Vars     map[string]any

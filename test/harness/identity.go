@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// identity is what a client outside of the cluster trusts and shows. New connections use
+// identity has the authority and the certificate of a client outside of the cluster. New connections use
 // the present one.
 type identity struct {
 	mu    sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Report is what the clients of a cluster noticed.
+// Report has the observations of the clients of a cluster.
 type Report struct {
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
@@ -40,7 +40,7 @@ type CallError struct {
 	Text   string    `json:"text"`
 }
 
-// Etcd is what was seen of etcd's members.
+// Etcd has the observations of etcd's members.
 type Etcd struct {
 	Members   int                `json:"members"`  // the most voting members at one time
 	DownMax   int                `json:"down_max"` // the most members down at one time

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Tolerance is what clients may notice of some work beyond the rule, which is: no call
+// Tolerance has the disturbances that clients may notice of some work beyond the rule, which is: no call
 // fails, no gap is longer than [Retry], at most one member of etcd is down at a time, and
 // all nodes are Ready all the time.
 type Tolerance struct {
-	// Gap is how long a gap may be, by default [Retry]. Calls may fail within a longer one.
+	// Gap is the maximum length of a gap, by default [Retry]. Calls may fail within a longer one.
 	Gap time.Duration
 	// PodGap is Gap for DNS and the Service, where a node with a pod of theirs loses its power:
 	// until Kubernetes notices, after 50 s (--node-monitor-grace-period), the Service still has

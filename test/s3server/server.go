@@ -32,7 +32,7 @@ const (
 	SecretKey = "+secret/of-the-root's=test"
 )
 
-// Network is where a server runs: on this machine, or in the namespace of a lab.
+// Network is the network of a server: that of this machine, or of the namespace of a lab.
 type Network interface {
 	// Command returns a command that runs in the network.
 	Command(ctx context.Context, argv ...string) *exec.Cmd

@@ -107,7 +107,7 @@ func (m material) ansibleInventory() map[string]any {
 	return map[string]any{"all": map[string]any{"hosts": hosts, "vars": m.common()}}
 }
 
-// ansibleConfig is what a guide to a fast Ansible advises: all hosts at once, one
+// ansibleConfig has the settings that guides to a fast Ansible advise: all hosts at once, one
 // SSH connection for each, and pipelining.
 func (m material) ansibleConfig() string {
 	return fmt.Sprintf(`[defaults]

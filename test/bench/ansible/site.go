@@ -48,7 +48,7 @@ func data(i, version int) string {
 	return b.String()[:20_000-1] + "\n"
 }
 
-// vars are what templates see of a host.
+// vars are the variables of a host in templates.
 type vars struct {
 	name, address  string
 	index          int

@@ -9,7 +9,7 @@ import (
 	"deployer/test/bench/measure"
 )
 
-// times are what was measured, by tool and kind of run.
+// times are the measured times, by tool and kind of run.
 type times map[string]map[string][]time.Duration
 
 func (t times) add(tool, kind string, took time.Duration) {

@@ -20,10 +20,10 @@ const (
 
 func toolNames() []string { return []string{toolDeployer, toolFloor, toolAnsible, toolMitogen} }
 
-// mitogen is where Debian's package ansible-mitogen puts its strategies.
+// mitogen is the directory of strategies of Debian's package ansible-mitogen.
 const mitogen = "/usr/lib/python3/dist-packages/ansible_mitogen/plugins/strategy"
 
-// invocation is how a tool is started on the controller.
+// invocation is the command that starts a tool on the controller.
 type invocation struct {
 	argv []string
 	dir  string

@@ -24,7 +24,7 @@ type benchmark struct {
 	profile  string
 }
 
-// size is what was measured on one fleet.
+// size has the figures of one fleet.
 type size struct {
 	hosts              int
 	first, second, one run

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// expected is what a run must have done: a figure of something else is none.
+// expected is the work that a run must have done; figures of other work are errors.
 type expected struct {
 	hosts  int
 	change bool // each host was changed, else none

@@ -26,7 +26,7 @@ import (
 // the processor does until the next one; most are empty. It ends with its input, so that no hosts
 // are left behind however the benchmark ends.
 
-// figures are what the hosts saw since they were asked last.
+// figures are the figures of the hosts since the last query.
 type figures struct {
 	fleet.Traffic
 	Busy int           // hosts that were connected to or worked on at one moment, at most
@@ -119,7 +119,7 @@ func swallow(_ context.Context, c sshtest.Command) int {
 	return 0
 }
 
-// processorTime is what this process has used.
+// processorTime returns the processor time of this process.
 func processorTime() (time.Duration, error) {
 	var used syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &used)
@@ -159,7 +159,7 @@ func startHosts(ctx context.Context, n int, latency time.Duration, forks int, di
 	return h, nil
 }
 
-// figures are what the hosts saw since the last call. A profile of what they do
+// figures returns the figures of the hosts since the last call. A profile of what they do
 // until the next one goes to a file, unless that is empty.
 func (h *hosts) figures(profile string) (figures, error) {
 	var f figures

@@ -81,7 +81,7 @@ func send(ctx context.Context, conn transport.Conn) error {
 	return nil
 }
 
-// spending is how much processor time of this process something takes.
+// spending returns the processor time of this process that a function takes.
 func spending(do func() error) (time.Duration, error) {
 	before, err := processorTime()
 	if err != nil {

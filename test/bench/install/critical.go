@@ -77,7 +77,7 @@ const (
 	column    = 62
 )
 
-// account says where the seconds went: the critical path by host and role, its
+// account prints the critical path by host and role, its
 // longest steps, and the time of the slowest host by role and wait.
 func account(events []engine.Event, start, end time.Time) []string {
 	host := slowest(events)

@@ -19,7 +19,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// initConfigPath is where the first master has kubeadm's configuration.
+// initConfigPath is the path of kubeadm's configuration on the first master.
 const initConfigPath = "/root/kubeadm.yaml"
 
 // measureKubeadm times the preparation of the hosts, and then init, the joins and

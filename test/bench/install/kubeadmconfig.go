@@ -27,7 +27,7 @@ type secrets struct{ token, certificateKey string }
 //   - Swap: the machine's shows in every host; the lab's kubelets accept it.
 func ignoredChecks() []string { return []string{"SystemVerification", "Swap"} }
 
-// initConfig is what `kubeadm init` reads. API types by kubeadm's reference,
+// initConfig is the configuration that `kubeadm init` reads. API types by kubeadm's reference,
 // kubeadm.k8s.io/v1beta4.
 func initConfig(first plan.Host, m *material, o overrides, s secrets) ([]byte, error) {
 	const api = "kubeadm.k8s.io/v1beta4"
@@ -67,6 +67,6 @@ func component(api, kind string, settings map[string]any) map[string]any {
 	return document
 }
 
-// endpoint is where all hosts reach the API: kubeadm wants one address, and
+// endpoint is the address at which all hosts reach the API: kubeadm wants one address, and
 // brings no balancer.
 func endpoint(first plan.Host) string { return fmt.Sprintf("%s:%d", first.Address, apiPort) }

@@ -30,7 +30,7 @@ type material struct {
 	pause        string            // the image of pod sandboxes
 }
 
-// masterImages are what only masters run.
+// masterImages are the images that only masters run.
 func masterImages() []string {
 	return []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 }

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// overrides are what hosts of a lab need beyond the defaults of the components.
+// overrides are settings that hosts of a lab need beyond the defaults of the components.
 // Both clusters take them from the lab's inventory, so both run alike.
 type overrides struct {
 	Containerd map[string]any `yaml:"containerd"`

@@ -15,7 +15,7 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// preparedAtOnce is how many hosts are prepared at a time: the machine is busy
+// preparedAtOnce is the number of hosts that are prepared at a time: the machine is busy
 // with two.
 const preparedAtOnce = 2
 

@@ -13,7 +13,7 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// mostPrograms is how many programs are printed.
+// mostPrograms is the maximum number of printed programs.
 const mostPrograms = 10
 
 // programsBusy says which programs of the lab's hosts used the processors since

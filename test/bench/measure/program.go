@@ -61,7 +61,7 @@ func Program(path string) (string, error) {
 	return path, nil
 }
 
-// Machine says what the figures are measured on, and how much of it the
+// Machine describes the machine of the measurement, and how much of it the
 // benchmark has for itself.
 func Machine() string {
 	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())

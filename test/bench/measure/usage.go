@@ -15,7 +15,7 @@ import (
 // runs on (proc(5), sysconf(_SC_CLK_TCK)).
 const UserHZ = 100
 
-// busyTime is how long all processors together have been busy since the machine
+// busyTime is the time for which all processors together have been busy since the machine
 // booted. A run that keeps them all busy is bound by the machine, not by waits.
 func busyTime() time.Duration {
 	stat, err := os.ReadFile("/proc/stat")
@@ -101,7 +101,7 @@ func Look(ctx context.Context, l *lab.Lab) (Usage, error) {
 	return Usage{Machine: busyTime(), Own: own}, err
 }
 
-// Since is what was used between two looks.
+// Since returns the usage between two measurements.
 func (u Usage) Since(before Usage) Usage {
 	return Usage{Machine: u.Machine - before.Machine, Own: u.Own - before.Own}
 }
