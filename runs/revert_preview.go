@@ -55,7 +55,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 	}
 	found.Irreversible = r.irreversible(found)
 	found.lowered = refuseLowered(r.loweredOn(found), r.options.LowerMinor)
-	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, Past: found.History, Log: r.log.asRevertLog()})
+	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, History: found.History, Log: r.log.asRevertLog()})
 	if err != nil {
 		return nil, err
 	}

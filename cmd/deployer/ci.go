@@ -136,9 +136,9 @@ func ciExit(r *report.Run) error {
 	return nil
 }
 
-// watched runs do under the signals of the user: the first one ends the run after the steps
-// in flight.
-func watched(ctx context.Context, do func(context.Context) error) error {
+// runInterruptible calls do with a context that the first signal of the user cancels: the
+// run then ends after the steps in flight.
+func runInterruptible(ctx context.Context, do func(context.Context) error) error {
 	ctx, interrupt, stop := signals(ctx)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
@@ -176,7 +176,7 @@ interrupted.`,
   deployer ci run --new $CI_COMMIT_SHA --approve sha256:5c1e...`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return watched(cmd.Context(), func(ctx context.Context) error {
+			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
 				var pushed pushedRef
 				if hook {
 					var err error
@@ -256,7 +256,7 @@ The branch keeps the newer revision: revert the commit, or the next push deploys
   deployer ci rollback clusters/berlin/inventory.yaml --to 4be1f02`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return watched(cmd.Context(), func(ctx context.Context) error {
+			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
 				p, err := o.open(ctx, "", e.stdout)
 				if err != nil {
 					return err
@@ -293,7 +293,7 @@ reports what deployer apply would change. It is for a schedule.
 Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be compared.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return watched(cmd.Context(), func(ctx context.Context) error {
+			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
 				p, err := o.open(ctx, "", e.stdout)
 				if err != nil {
 					return applyOptions{detailedExitCode: true}.exitCode(err)

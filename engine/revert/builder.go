@@ -33,7 +33,7 @@ type builder struct {
 }
 
 func newBuilder(prog *program.Program, o Options) *builder {
-	b := &builder{Options: o, prog: prog, history: historyOf(prog, o.Past), out: &program.Program{Name: "revert", Secrets: prog.Secrets}}
+	b := &builder{Options: o, prog: prog, history: historyOf(prog, o.History), out: &program.Program{Name: "revert", Secrets: prog.Secrets}}
 	b.own, b.asked = namesOf(prog)
 	return b
 }

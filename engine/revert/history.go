@@ -124,7 +124,7 @@ func (t *history) hostsWith(task string, test func(engine.ChangeRecord) bool) ma
 
 func early(i engine.ChangeRecord) bool { return !i.NeedsFilesFirst }
 
-func late(i engine.ChangeRecord) bool { return i.NeedsFilesFirst }
+func needsFilesFirst(i engine.ChangeRecord) bool { return i.NeedsFilesFirst }
 
 // changedHosts returns the hosts on which the section has changed something that
 // existed before: only there is something to wait for after the restore.

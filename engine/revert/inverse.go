@@ -15,9 +15,9 @@ type Options struct {
 	Run string
 	// Force restores also what somebody has changed since.
 	Force bool
-	// Past has the records of hosts about the run. Without it (nil) the inverse has every task on
+	// History has the records of hosts about the run. Without it (nil) the inverse has every task on
 	// every host, as for reverting a revert.
-	Past map[string]engine.RunHistory
+	History map[string]engine.RunHistory
 	// Log is the log of the run; nil when there is none.
 	Log Log
 }
@@ -183,7 +183,7 @@ func (b *builder) rollout(r *program.Rollout) *program.Rollout {
 func (b *builder) undo(t *program.Task, then bool) {
 	test := early
 	if then {
-		test = late
+		test = needsFilesFirst
 	}
 	only := b.history.hostsWith(t.ID, test)
 	if only != nil && len(only) == 0 {

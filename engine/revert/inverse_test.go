@@ -345,7 +345,7 @@ the rest
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Run: "r1", Past: tt.past}
+			o := Options{Run: "r1", History: tt.past}
 			if tt.log != nil {
 				o.Log = tt.log
 			}
@@ -426,7 +426,7 @@ func TestMirrorOfAMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, err := Inverse(once.Program, Options{Run: "r2", Past: map[string]engine.RunHistory{
+	twice, err := Inverse(once.Program, Options{Run: "r2", History: map[string]engine.RunHistory{
 		"h1": things("file /a revert:r1:1.play.1", "file /b revert:r1:1.play.2", "unit x 1.play.3 late"),
 		"h2": things("file /z revert:r1:"),
 	}})

@@ -114,7 +114,7 @@ func (s *site) reverts(p *program.Program, run string, limit int) (*program.Prog
 		s.t.Fatal(err)
 	}
 	past := s.run(ask, true, 0).past
-	back, err := revert.Inverse(p, revert.Options{Run: run, Past: past})
+	back, err := revert.Inverse(p, revert.Options{Run: run, History: past})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendere
 		prep := &prepareContext{host: h, ctx: ctx, task: t, on: cmp.Or(b.delegate, h.connection)}
 		if p, ok := args.(engine.Preparer); ok {
 			module, args, err = prepare(ctx, p, prep)
-			if prep.late {
+			if prep.needsFlush {
 				b.needsFlush = true
 				return b, nil
 			}
@@ -122,11 +122,11 @@ func prepare(ctx context.Context, p engine.Preparer, prep *prepareContext) (stri
 
 // prepareContext implements engine.PrepareContext.
 type prepareContext struct {
-	host *host
-	ctx  context.Context
-	task *program.Task
-	on   *session.Connection // the machine that runs the task
-	late bool
+	host       *host
+	ctx        context.Context
+	task       *program.Task
+	on         *session.Connection // the machine that runs the task
+	needsFlush bool
 	// personal is true when the task has read something that only this host has.
 	personal bool
 }
@@ -149,7 +149,7 @@ func (p *prepareContext) Host() string {
 func (p *prepareContext) Vars() map[string]any {
 	p.personal = true
 	if len(p.host.seg.names) > 0 {
-		p.late = true
+		p.needsFlush = true
 	}
 	_ = p.host.vars.PushScope(p.task.Scopes, lang.Everything()) // as for actionContext.Vars
 	return p.host.vars.Clone()
@@ -159,7 +159,7 @@ func (p *prepareContext) Vars() map[string]any {
 func (p *prepareContext) Render(name string) ([]byte, error) {
 	p.personal = true
 	text, err := p.host.renderFile(p.task, name)
-	p.late = p.late || errors.Is(err, errNeedsFlush)
+	p.needsFlush = p.needsFlush || errors.Is(err, errNeedsFlush)
 	return text, err
 }
 
