@@ -44,15 +44,15 @@ func TestResultsTravelTogether(t *testing.T) {
 	long := strings.Repeat("x", outboxSize)
 	for name, tt := range map[string]struct {
 		singly bool
-		ago    time.Duration // that the first step began
-		reason string        // of the second one
-		before []string      // what has gone before the flush
-		after  []string
+		ago    time.Duration // time since the begin of the first step
+		reason string        // reason of the second result
+		before []string      // frames before the flush
+		after  []string      // frames of the flush
 	}{
-		"at once": {after: []string{"a=ok b=ok c=ok"}},
-		"singly":  {singly: true, before: []string{"a=ok", "b=ok", "c=ok"}},
-		"large":   {reason: long, before: []string{"a=ok b=ok"}, after: []string{"c=ok"}},
-		"old":     {ago: startDelay, before: []string{"a=ok"}, after: []string{"b=ok c=ok"}},
+		"quick results wait for the flush":          {after: []string{"a=ok b=ok c=ok"}},
+		"unbatched results are sent one by one":     {singly: true, before: []string{"a=ok", "b=ok", "c=ok"}},
+		"a large result sends the batch":            {reason: long, before: []string{"a=ok b=ok"}, after: []string{"c=ok"}},
+		"an old batch is sent with the next result": {ago: startDelay, before: []string{"a=ok"}, after: []string{"b=ok c=ok"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
@@ -77,7 +77,7 @@ func TestResultsTravelTogether(t *testing.T) {
 	}
 }
 
-// TestResultsDoNotWaitForASlowStep: what is done is told before a step that takes
+// TestResultsDoNotWaitForASlowStep: results are sent before a step that takes
 // its time has ended.
 func TestResultsDoNotWaitForASlowStep(t *testing.T) {
 	b := newTestHost(t, nil)

@@ -111,7 +111,7 @@ func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
 	}
 }
 
-// TestStepStart: only what takes its time or has something to say is told to
+// TestStepStart: only steps that take long or report something are announced to
 // have begun, and before that.
 func TestStepStart(t *testing.T) {
 	b := newTestHost(t, nil)

@@ -8,8 +8,8 @@ import (
 	"deployer/images"
 )
 
-// Extra is a set of Go programs that is not an artifact, such as a program of a
-// benchmark.
+// Extra is a set of Go programs that is not an artifact, such as the kubeadm with which
+// test/bench/install compares deployer.
 type Extra struct {
 	// Name is the name of the set with its version; it names the directory in the cache.
 	Name string
@@ -20,8 +20,8 @@ type Extra struct {
 }
 
 // Programs compiles the programs of extra, unless they are cached for the same inputs,
-// and returns their directory. It uses the same options as Build, but writes nothing
-// into Dir.
+// and returns their directory. It uses the same options as Build, so that a comparison with
+// the programs of Build is fair, and writes nothing into Dir.
 func Programs(ctx context.Context, catalogue *images.Catalogue, options Options, extra Extra) (string, error) {
 	b, err := newBuilder(ctx, catalogue, options)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestJournalSurvivesAPowerCut(t *testing.T) {
 		t.Errorf("%s, %v", entries[1], err)
 	}
 	if strings.Contains(string(entries[1]), "hunter2") {
-		t.Errorf("the journal tells more than what became of the step: %s", entries[1])
+		t.Errorf("the journal has more than the outcome of the step: %s", entries[1])
 	}
 	s.Close()
 }

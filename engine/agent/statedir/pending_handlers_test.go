@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOwed goes through what a host remembers, each time from the disk as a new
-// agent would.
-func TestOwed(t *testing.T) {
+// TestPendingHandlers adds and removes pending handlers, and reads them from the disk each
+// time, as a new agent does.
+func TestPendingHandlers(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "state"), 0o700); err != nil {

@@ -65,10 +65,10 @@ func TestStaleByBytes(t *testing.T) {
 		runs []storedRun
 		want []string
 	}{
-		"nothing":                         {},
-		"the newest always stays":         {runs: []storedRun{run("a", 1, 3*keptBytes)}},
-		"the oldest go":                   {runs: []storedRun{run("c", 3, 1), run("a", 1, keptBytes/2), run("b", 2, keptBytes/2)}, want: []string{"c"}},
-		"what is behind a large one goes": {runs: []storedRun{run("a", 1, 1), run("b", 2, keptBytes), run("c", 3, 1)}, want: []string{"b", "c"}},
+		"no runs: none is removed":                {},
+		"the newest stays, however large":         {runs: []storedRun{run("a", 1, 3*keptBytes)}},
+		"the oldest are removed":                  {runs: []storedRun{run("c", 3, 1), run("a", 1, keptBytes/2), run("b", 2, keptBytes/2)}, want: []string{"c"}},
+		"runs older than a large run are removed": {runs: []storedRun{run("a", 1, 1), run("b", 2, keptBytes), run("c", 3, 1)}, want: []string{"b", "c"}},
 	}
 	for name, tt := range tests {
 		if diff := cmp.Diff(tt.want, runsToRemove(tt.runs)); diff != "" {
