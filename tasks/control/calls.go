@@ -10,7 +10,7 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// Call answers what a module on a host asks the controller.
+// Call answers a call of a module on a host.
 type Call = func(ctx context.Context, host string, in json.RawMessage) (any, error)
 
 // signRequest is the request of a host for "certificate.sign".
@@ -34,10 +34,10 @@ type passwordReply struct {
 	Password string `json:"password"`
 }
 
-// Calls returns the handlers for what host modules ask of the controller:
+// Calls returns the handlers for the calls of host modules:
 //
-//   - "certificate.sign": {name, csr} -> {cert}; signed as the cluster's table
-//     says for that host and name, whatever the request claims. Certificates of external
+//   - "certificate.sign": {name, csr} -> {cert}; signed with the names and
+//     usages of the cluster's table for that host and name, whatever the request contains. Certificates of external
 //     authorities are taken from the directory of requests.
 //   - "authority.files": nothing -> {files: [{path, mode, content, secret}]};
 //     only what the host needs for its roles.

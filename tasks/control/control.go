@@ -36,7 +36,7 @@ import (
 func General() []engine.Kind {
 	return examples.In(limited([]engine.Kind{
 		{Name: "fetch", Doc: "Copies a file of the host to the controller.", New: func() any { return &fetch.Fetch{} }},
-		{Name: "hook", Doc: "Runs a program on the controller, or sends an HTTP request from it, for another system that has to know of work on the host.", New: func() any { return hook.New() }},
+		{Name: "hook", Doc: "Runs a program on the controller, or sends an HTTP request from it, for another system that is involved in work on the host.", New: func() any { return hook.New() }},
 		{Name: "reboot", Doc: "Reboots the host and waits until it is back.", New: func() any { return &reboot.Reboot{} }},
 	}))
 }

@@ -46,7 +46,7 @@ func (a *Action) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 		return engine.Change{}, err
 	}
 	if s.Cordon == Ours || actx.CheckOnly() && s.Cordon == Open {
-		pledge(actx, client, s.Node)
+		registerCleanup(actx, client, s.Node)
 	}
 	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}
 	if s.Drained() {
@@ -84,7 +84,7 @@ func (a *Action) Apply(ctx context.Context, actx engine.ActionContext, _ engine.
 	if a.DisableEviction {
 		actx.Progress("pods of node " + name + " are deleted, whatever their PodDisruptionBudgets say: disable_eviction is set")
 	}
-	pledge(actx, client, name)
+	registerCleanup(actx, client, name)
 	done, err := Drain(ctx, client, name, a.options(actx), actx.Progress)
 	if err != nil {
 		return nil, err

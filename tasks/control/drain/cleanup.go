@@ -11,26 +11,26 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// pledge registers a cleanup that uncordons a node when its host leaves the run before
+// registerCleanup registers a cleanup that uncordons a node when its host leaves the run before
 // its end. A dry run executes no cleanup; kube_uncordon reads there which one a run
 // would have.
-func pledge(actx engine.ActionContext, c *kube.Client, node string) {
-	pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
-	pledges.Register(actx.Host(), engine.Cleanup{Name: pledgeOf(node), Run: func(ctx context.Context) (string, string) {
+func registerCleanup(actx engine.ActionContext, c *kube.Client, node string) {
+	cleanups, _ := engine.Service[*engine.Cleanups](actx.Services())
+	cleanups.Register(actx.Host(), engine.Cleanup{Name: cleanupName(node), Run: func(ctx context.Context) (string, string) {
 		return release(ctx, c, node)
 	}})
 }
 
-func pledgeOf(node string) string { return "cordon of node " + node }
+func cleanupName(node string) string { return "cordon of node " + node }
 
 // settled drops the pending cleanup of a node, and reports whether there was one.
 func settled(actx engine.ActionContext, node string) bool {
-	pledges, _ := engine.Service[*engine.Cleanups](actx.Services())
-	return pledges.Cancel(pledgeOf(node))
+	cleanups, _ := engine.Service[*engine.Cleanups](actx.Services())
+	return cleanups.Cancel(cleanupName(node))
 }
 
-// aliveTime is the time for a node to prove that it is alive: its kubelet renews its
-// lease every 10 s.
+// aliveTime is the time in which a living node must show a renewal of its lease: its kubelet
+// renews it every 10 s.
 const aliveTime = 20 * time.Second
 
 // release uncordons a node that is alive. It leaves a dead node cordoned, so that no

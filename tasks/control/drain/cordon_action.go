@@ -44,7 +44,7 @@ func (a *CordonAction) Check(ctx context.Context, actx engine.ActionContext) (en
 	}
 	is := CordonOf(node)
 	if is == Ours || actx.CheckOnly() && is == Open {
-		pledge(actx, client, name)
+		registerCleanup(actx, client, name)
 	}
 	if is != Open {
 		return engine.NoChange(engine.Output{"node": name}), nil
@@ -65,7 +65,7 @@ func (a *CordonAction) Apply(ctx context.Context, actx engine.ActionContext, _ e
 	if a.Create {
 		return engine.Output{"node": name}, createCordoned(ctx, client, name, actx.RunID(), a.resources())
 	}
-	pledge(actx, client, name)
+	registerCleanup(actx, client, name)
 	if _, err := cordon(ctx, client, name, actx.RunID()); err != nil {
 		return nil, fmt.Errorf("cordoning node %s: %w", name, err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	lookEvery  = 500 * time.Millisecond // at what is left
+	lookEvery  = 500 * time.Millisecond // between two reads of the remaining pods
 	evictAgain = 2 * time.Second        // between two requests for one pod
 	atOnce     = 8                      // requests
 )

@@ -64,7 +64,7 @@ func (o Options) decide(pod *corev1.Pod, now time.Time, owned func(*corev1.Pod, 
 		return refuse, "its DaemonSet does not exist any more; force: true evicts the pod"
 	case mirror:
 		return leave, ""
-	case over, pod.Labels[kube.TestLabel] != "": // nobody misses a test pod of verify
+	case over, pod.Labels[kube.TestLabel] != "": // a test pod of verify may be lost
 		return evict, ""
 	case !o.DeleteEmptyDirData && hasEmptyDir(pod):
 		return refuse, "the data in its emptyDir volumes would be lost; delete_emptydir_data: true permits it"

@@ -119,7 +119,7 @@ func parseBackups(host, text string) (memberBackups, error) {
 	return m, nil
 }
 
-// backupRows judges the scheduled backups of the members that answered: a row for the whole
+// backupRows returns the rows of the scheduled backups of the members that answered: a row for the whole
 // cluster, and one or two for each member. One member saves at a time, so the newest snapshot
 // of all is that of the cluster. It is too old when more than two intervals have passed. store
 // is the URL of the object store; empty for none.

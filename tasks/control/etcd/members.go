@@ -96,7 +96,7 @@ func memberState(look Look, serves bool) cluster.EtcdMemberState {
 	}
 }
 
-// list sets what the member list has of a member.
+// list sets the fields of a member from the member list.
 func list(state *cluster.EtcdMemberState, entry Entry) {
 	state.Listed, state.Member, state.ID, state.PeerURLs = true, entry.Name, formatID(entry.ID), entry.PeerURLs
 	state.Learner = entry.Learner

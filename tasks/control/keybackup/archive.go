@@ -25,7 +25,7 @@ const describedIn = "deployer-keys.json"
 // encryption configuration, has some kilobytes.
 const maxFile = 1 << 20
 
-// Description says of which cluster the keys are.
+// Description names the cluster of the keys.
 type Description struct {
 	Format  int       `json:"format"`
 	Cluster string    `json:"cluster"`
@@ -35,7 +35,7 @@ type Description struct {
 }
 
 // pack returns the archive of the keys. It fails unless the archive holds all keys of a
-// cluster, as it cannot be read any more when it is encrypted.
+// cluster, because the encrypted archive cannot be verified.
 func pack(cluster string, files keyring.Files, external []string, now time.Time) ([]byte, error) {
 	about, err := json.Marshal(Description{format, cluster, now.UTC().Truncate(time.Second), external})
 	if err != nil {
