@@ -339,8 +339,8 @@ func TestRolloutHooksRunCleanups(t *testing.T) {
 	w.fail["h1 uncordon"] = true
 	action, ended := w.s.fleet.action, false
 	w.s.fleet.action = func(ctx context.Context, name string, with map[string]any, actx engine.ActionContext) (engine.Output, error) {
-		if pledges, _ := engine.Service[*engine.Cleanups](actx.Services()); name == "drain" {
-			pledges.Register(actx.Host(), engine.Cleanup{Name: "cordon", Run: func(context.Context) (string, string) {
+		if cleanups, _ := engine.Service[*engine.Cleanups](actx.Services()); name == "drain" {
+			cleanups.Register(actx.Host(), engine.Cleanup{Name: "cordon", Run: func(context.Context) (string, string) {
 				ended = true
 				return "uncordoned", ""
 			}})
