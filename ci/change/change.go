@@ -1,6 +1,7 @@
 package change
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -21,9 +22,9 @@ type Change struct {
 	Joining []HostRoles `json:"joining,omitempty"` // new hosts, and hosts with a new role
 	Leaving []HostRoles `json:"leaving,omitempty"` // hosts that the new revision does not have
 	Demoted []HostRoles `json:"demoted,omitempty"` // masters that become minions
-	// Unsupported are hosts that lose another role and stay.
+	// Unsupported are hosts that lose a role other than master and stay in the cluster.
 	Unsupported []HostRoles `json:"unsupported,omitempty"`
-	Readdressed []HostRoles `json:"readdressed,omitempty"`
+	Readdressed []HostRoles `json:"readdressed,omitempty"` // hosts with another address
 
 	Versions []Version `json:"versions,omitempty"`
 	// Settings are the keys of the cluster that differ; HostSettings are the keys of hosts that
@@ -39,8 +40,8 @@ type HostRoles struct {
 	Pos   strictyaml.Pos `json:"pos"`
 }
 
-// Version is a component with another version. From or To is empty when one of the
-// revisions has no such version.
+// Version is the change of the version of a component. From or To is empty when the
+// revision has no such component.
 type Version struct {
 	Component string         `json:"component"`
 	From      string         `json:"from"`
@@ -58,14 +59,14 @@ func (v Version) Lower() bool {
 	return err == nil && to.LessThan(from)
 }
 
-// SettingChange is a key with another value, of a host or of the cluster.
+// SettingChange is a key of a host or of the cluster whose value differs.
 type SettingChange struct {
 	Host string         `json:"host,omitempty"`
 	Key  string         `json:"key"`
 	Pos  strictyaml.Pos `json:"pos"` // in the new revision, or in the old one for a removed key
 }
 
-// Kind is a word for what a change means.
+// Kind classifies a change.
 type Kind string
 
 // The kinds of a change.
@@ -79,8 +80,8 @@ const (
 	KindConfiguration Kind = "configuration"
 )
 
-// Kinds returns what a change means, in the order in which it is carried out; KindNothing
-// alone for no difference.
+// Kinds returns the kinds of a change in the order in which it is carried out, and
+// KindNothing alone when the revisions do not differ.
 func (c Change) Kinds() []Kind {
 	var out []Kind
 	add := func(is bool, k Kind) {
@@ -98,6 +99,16 @@ func (c Change) Kinds() []Kind {
 		out = []Kind{KindNothing}
 	}
 	return out
+}
+
+// MarshalJSON adds the kinds to the fields, so that readers of a report need not know the
+// rules of Kinds.
+func (c Change) MarshalJSON() ([]byte, error) {
+	type fields Change
+	return json.Marshal(struct {
+		Kinds []Kind `json:"kinds"`
+		fields
+	}{c.Kinds(), fields(c)})
 }
 
 // Is reports whether a change has a kind.

@@ -16,11 +16,11 @@ import (
 	"deployer/strictyaml"
 )
 
-// Site is one revision of a cluster, as far as changes are judged by it.
+// Site has the parts of one revision of a cluster that changes are computed from.
 type Site struct {
 	Cluster  string            // cluster.name
 	Versions map[string]string // of components, by the words of cluster.versions
-	Hosts    []Host            // those with a role, in inventory order
+	Hosts    []Host            // hosts with a role, in inventory order
 	Groups   map[string][]string
 	// Settings are the keys of the sections cluster and artifacts, without versions.
 	Settings []Setting
@@ -28,7 +28,7 @@ type Site struct {
 	Version strictyaml.Pos
 }
 
-// Host is a host with a role.
+// Host is a host that has at least one role.
 type Host struct {
 	Name, Address string
 	Roles         []string // resolved: masters are members of etcd where no other host is
@@ -75,7 +75,7 @@ func (s *Site) With(role string) []string {
 	return out
 }
 
-// Of returns the site of a project. Without a cluster it is nil.
+// Of returns the site of a project; nil for a project without a cluster.
 func Of(p *project.Project) *Site {
 	if p == nil || p.Cluster == nil {
 		return nil
@@ -107,15 +107,15 @@ func Of(p *project.Project) *Site {
 	return s
 }
 
-// clusterVersion names the component of the cluster whose version a component of a host has
-// where the host has no other.
+// clusterVersion maps a component of a host to the component of the cluster that gives it
+// its version, unless the host has a version of its own.
 var clusterVersion = map[string]string{
 	"apiserver": "kubernetes", "controller_manager": "kubernetes", "scheduler": "kubernetes", "kubelet": "kubernetes", "kube_proxy": "kubernetes",
 	"containerd": "containerd", "etcd": "etcd",
 }
 
-// versionsOf returns the versions of the cluster, and those of hosts that have others, as
-// "COMPONENT of HOST".
+// versionsOf returns the versions of the cluster, and as "COMPONENT of HOST" the versions of
+// hosts that differ from it.
 func versionsOf(p *project.Project) map[string]string {
 	out := namedTexts(p.Cluster.Versions)
 	for name, n := range p.Cluster.Nodes {
@@ -141,7 +141,8 @@ func namedTexts(v any) map[string]string {
 	return out
 }
 
-// isVersion reports whether a setting is a version: those are compared as they are resolved.
+// isVersion reports whether a setting is a version. Versions are compared after defaults
+// are applied, see Site.Versions.
 func isVersion(s Setting) bool {
 	return s.Key == "cluster.kubernetes" || strings.HasPrefix(s.Key, "cluster.versions.") ||
 		strings.Contains(s.Key, "overrides.") && strings.HasSuffix(s.Key, ".version")

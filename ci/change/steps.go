@@ -10,14 +10,17 @@ import (
 // Step is one verb of deployer that carries out a part of a change.
 type Step struct {
 	// Args are the verb, its flags and its hosts, without the inventory.
-	Args []string `json:"args"`
-	// Old is true when the step reads the inventory of the old revision: hosts that leave
-	// are in no other.
-	Old bool `json:"old,omitempty"`
+	Args []string
+	// Old is true when the step reads the inventory of the old revision, because the new one
+	// does not name the hosts that leave.
+	Old bool
 }
 
 // String returns the command line without the inventory.
 func (s Step) String() string { return "deployer " + strings.Join(s.Args, " ") }
+
+// MarshalText returns the command line: reports show a step as a person would type it.
+func (s Step) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Steps returns the verbs that carry out a change, in order: hosts leave with the inventory
 // that still has them, then others join, then versions change, then the rest is made as
@@ -70,7 +73,8 @@ func names(hosts []HostRoles) []string {
 
 // Touched returns the hosts of either revision on which a change does something by intent,
 // in the order of the old revision, then of the new one. A setting of the cluster and a version touch
-// all hosts. Hosts that depend on those that join or leave are not counted.
+// all hosts. Hosts whose configuration follows from the hosts that join or leave, such as the
+// peers of a member of etcd, are not counted.
 func (c Change) Touched(before, after *Site) []string {
 	all := len(c.Versions)+len(c.Settings) > 0 || c.First || c.Removed || c.Renamed
 	named := map[string]bool{}

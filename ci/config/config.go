@@ -1,7 +1,7 @@
-// Package config reads deployer.ci.yaml, the file that says what a push to a
-// configuration repository does: environments with their inventories and gates, stages,
-// secrets. [Parse] reads the file, [Default] is what holds without it. All problems are
-// errors with their place; the package reads no other file.
+// Package config reads deployer.ci.yaml, the configuration of CI runs: environments with
+// their inventories and gates, stages, secrets. [Parse] reads the file, [Default] returns
+// the configuration of a repository without it. Errors have file, line and column; the
+// package opens no file.
 package config
 
 import (
@@ -20,7 +20,7 @@ import (
 // File is the name of the file, at the top of the repository.
 const File = "deployer.ci.yaml"
 
-// Config is the content of the file, with all defaults.
+// Config is the content of deployer.ci.yaml with all defaults set.
 type Config struct {
 	Environments strictyaml.Map[Environment] `yaml:"environments" each:"environment" doc:"Sets of clusters, in the order in which they are deployed; default: production with inventory.yaml."`
 	Stages       strictyaml.Map[Stage]       `yaml:"stages" each:"stage" doc:"What a run does; default: validate, plan, gate, then deploy and verify for each environment."`
@@ -61,13 +61,13 @@ type Stage struct {
 	AllowFail   bool              `yaml:"allow_fail" default:"false" doc:"Whether the run goes on when the stage fails."`
 }
 
-// Secret is a value that must not be seen.
+// Secret is a value that is masked in output and reports.
 type Secret struct {
 	Env  string `yaml:"env" doc:"Name of the environment variable."`
 	File string `yaml:"file" doc:"File with the value, outside of the repository; default: the value of the variable."`
 }
 
-// Default returns the configuration of a repository without the file.
+// Default returns the configuration of a repository without deployer.ci.yaml.
 func Default() *Config {
 	c := &Config{Environments: strictyaml.Map[Environment]{{Key: "production", Value: Environment{Inventories: []string{"inventory.yaml"}}}}}
 	c.complete()

@@ -32,7 +32,7 @@ func (f Finding) String() string {
 	return text
 }
 
-// Input is what the rules look at.
+// Input has the change and the facts that the rules judge.
 type Input struct {
 	Change   change.Change
 	Old, New *change.Site // nil for a revision without the cluster
@@ -110,7 +110,7 @@ func supported(in Input) (out []Finding) {
 	return out
 }
 
-// quorum finds pushes after which too few members of etcd are what they were.
+// quorum finds pushes after which less than a majority of the members of etcd is unchanged.
 func quorum(in Input) []Finding {
 	if in.Old == nil || in.New == nil {
 		return nil
@@ -236,7 +236,7 @@ func blastRadius(in Input) []Finding {
 		Advice: "divide it, or raise the limit with a push of its own", Pos: pos}}
 }
 
-// approvedPlan finds plans that were not approved as they are.
+// approvedPlan finds plans whose digest is not the approved one.
 func approvedPlan(in Input) []Finding {
 	switch {
 	case in.Plan == "" || in.Plan == in.Approved:

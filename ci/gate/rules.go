@@ -10,7 +10,7 @@ import (
 	"deployer/limit"
 )
 
-// Level is what a broken rule does.
+// Level is the effect of a broken rule.
 type Level string
 
 // The levels of rules.

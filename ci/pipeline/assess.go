@@ -23,7 +23,6 @@ type target struct {
 	rules         gate.Rules
 	state         repository.ClusterState
 	before, after *change.Site
-	steps         []change.Step
 	planFile      string
 }
 
@@ -51,7 +50,7 @@ func (p *Pipeline) newRun(ctx context.Context, targets []*target) *report.Run {
 	return run
 }
 
-// assess returns the clusters of all environments in their order.
+// assess returns the clusters of all environments, in the order of the environments.
 func (p *Pipeline) assess(ctx context.Context) ([]*target, error) {
 	var out []*target
 	seen := map[string]bool{}
@@ -80,13 +79,14 @@ func (p *Pipeline) assess(ctx context.Context) ([]*target, error) {
 	return append(out, removed...), err
 }
 
-// emptyEnvironment reports patterns that match no inventory.
+// emptyEnvironment returns a target with a finding for an environment whose patterns match
+// no inventory.
 func (p *Pipeline) emptyEnvironment(e strictyaml.Entry[config.Environment]) *target {
 	pos := e.Pos
 	if pos.File == "" {
 		pos.File = config.File
 	}
-	return &target{Cluster: &report.Cluster{Environment: e.Key, Name: "-", To: p.commit, Kinds: []change.Kind{change.KindNothing}, Findings: []gate.Finding{{
+	return &target{Cluster: &report.Cluster{Environment: e.Key, Name: "-", To: p.commit, Findings: []gate.Finding{{
 		Rule: "validation", Level: gate.Block, Pos: pos,
 		Message: "environment " + e.Key + ": there is no file " + strings.Join(e.Value.Inventories, ", "),
 		Advice:  "name inventories of the repository under environments",
@@ -100,7 +100,7 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 		return nil, err
 	}
 	t := &target{environment: e.Value, rules: e.Value.Gates, state: state,
-		Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, To: p.commit, Kinds: []change.Kind{change.KindNothing}}}
+		Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, To: p.commit}}
 	t.From = p.base(ctx, state)
 	var found []gate.Finding
 	t.after, found = p.site(p.dir, file)
@@ -108,7 +108,7 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 	if t.after == nil {
 		return t, nil
 	}
-	t.Name, t.Hosts = t.after.Cluster, len(t.after.Hosts)
+	t.Name = t.after.Cluster
 	if t.From != "" {
 		dir, err := p.checkout(ctx, t.From)
 		if err != nil {
@@ -127,24 +127,34 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 		}
 	}
 	t.Change = change.Between(t.before, t.after)
-	t.finish(p)
+	t.derive(p)
 	t.Findings = append(t.Findings, gate.Check(t.input(p, false))...)
 	return t, nil
 }
 
-// finish computes what follows from the change.
-func (t *target) finish(p *Pipeline) {
-	t.Kinds, t.steps = t.Change.Kinds(), t.Change.Steps()
-	t.Steps = nil
-	for i, s := range t.steps {
+// derive sets the steps and the numbers of hosts from the change.
+func (t *target) derive(p *Pipeline) {
+	t.Steps = t.Change.Steps()
+	for i, s := range t.Steps {
 		if s.Args[0] == "upgrade" {
-			t.steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs(p)...)
+			t.Steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs(p)...)
 		}
-		t.Steps = append(t.Steps, t.steps[i].String())
 	}
 	if t.Touched = 0; !t.Change.Nothing() {
 		t.Touched = len(t.Change.Touched(t.before, t.after))
 	}
+	if t.Hosts = 0; t.after != nil {
+		t.Hosts = len(t.after.Hosts)
+	}
+}
+
+// commandLines returns the steps as the state of a deploy has them.
+func (t *target) commandLines() []string {
+	out := make([]string, len(t.Steps))
+	for i, s := range t.Steps {
+		out[i] = s.String()
+	}
+	return out
 }
 
 func (t *target) upgradeArgs(p *Pipeline) []string {
@@ -159,8 +169,8 @@ func (t *target) input(p *Pipeline, rollback bool) gate.Input {
 	return gate.Input{Change: t.Change, Old: t.before, New: t.after, Rules: t.rules, Now: p.Now(), Rollback: rollback, Plan: t.Plan, Approved: p.Approved}
 }
 
-// base returns the commit that a cluster has: the one given, the last verified one, or the
-// one before the push. A deploy that has failed behind its changes of hosts is the base
+// base returns the commit that a cluster has: Options.Old, the last verified commit, or the
+// commit before the push. A deploy that has failed behind its changes of hosts is the base
 // itself, because the cluster has the hosts of its revision.
 func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
 	given := p.Old
@@ -182,7 +192,7 @@ func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
 	return commit
 }
 
-// site reads the cluster of an inventory. Findings are its errors.
+// site reads the cluster of an inventory; its errors are findings.
 func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
 	path := filepath.Join(dir, filepath.FromSlash(file))
 	loaded, err := p.Load(path)
@@ -200,7 +210,8 @@ func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
 
 var problemShape = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?: (.*)$`)
 
-// problems makes findings of the lines of an error. A line without a place is of the inventory.
+// problems returns a finding for each line of an error. A line without a place gets the
+// inventory as its place.
 func problems(text, dir, file string) []gate.Finding {
 	var out []gate.Finding
 	for line := range strings.Lines(text) {
@@ -235,7 +246,8 @@ func relative(s *change.Site, dir string) *change.Site {
 	return s
 }
 
-// removedClusters reports inventories of the base revision that no environment has any more.
+// removedClusters returns targets for inventories of the base revision that no environment
+// of the new one has.
 func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([]*target, error) {
 	before := p.Old
 	if before == "" {
@@ -269,7 +281,7 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 				continue
 			}
 			t.Name, t.Change = t.before.Cluster, change.Between(t.before, nil)
-			t.finish(p)
+			t.derive(p)
 			t.Findings = gate.Check(t.input(p, false))
 			out = append(out, t)
 		}

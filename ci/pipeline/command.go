@@ -32,7 +32,7 @@ func (e *commandError) Error() string {
 	return text
 }
 
-// errInterrupted says that a signal ended the run, and that the next run continues it.
+// errInterrupted is the error of a command that a signal has ended.
 var errInterrupted = errors.New("interrupted; the next run continues")
 
 // command is a process that a stage runs.
@@ -89,7 +89,8 @@ func (p *Pipeline) execute(ctx context.Context, c command) (string, error) {
 	return stdout.String(), fmt.Errorf("starting %s: %w", shown, err)
 }
 
-// deployer runs a verb of this program. The inventory is that of a checkout.
+// deployer runs a verb of this program in a checkout. inventory is relative to it; empty for
+// a verb without inventory.
 func (p *Pipeline) deployer(ctx context.Context, log, dir, inventory string, env []string, args ...string) (string, error) {
 	if inventory != "" {
 		args = append(args[:len(args):len(args)], "-i", filepath.Join(dir, filepath.FromSlash(inventory)))

@@ -20,9 +20,7 @@ func (p *Pipeline) deploy(ctx context.Context, t *target, log string, env []stri
 }
 
 func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deploying, log string, env []string) error {
-	for _, s := range t.steps {
-		d.Steps = append(d.Steps, s.String())
-	}
+	d.Steps = t.commandLines()
 	if was := t.state.Deploying; was != nil && was.To == d.To && was.From == d.From && slices.Equal(was.Steps, d.Steps) {
 		d = *was
 		t.Resumed = true
@@ -33,8 +31,8 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 		}
 		d.Done = doneBefore(was, d.Steps)
 	}
-	for d.Done < len(t.steps) {
-		step := t.steps[d.Done]
+	for d.Done < len(t.Steps) {
+		step := t.Steps[d.Done]
 		interrupted := d.Interrupted() && t.Resumed
 		d.Begun = d.Done + 1
 		if err := p.record(ctx, t, &d); err != nil {
@@ -83,10 +81,10 @@ func (t *target) done() int {
 	switch {
 	case was == nil:
 		return 0
-	case was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.Steps):
+	case was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.commandLines()):
 		return was.Done
 	}
-	return doneBefore(was, t.Steps)
+	return doneBefore(was, t.commandLines())
 }
 
 // doneBefore returns how many of the first steps an earlier deploy has carried out already.
@@ -115,8 +113,8 @@ func (p *Pipeline) setState(ctx context.Context, t *target) error {
 	return p.Repository.PushState(ctx, p.config.Remote)
 }
 
-// step runs one verb. An interrupted one is resumed first: that ends a run of a plan and a
-// rollback, which cannot be started again, and repairs what the killed run has left.
+// step runs one verb. An interrupted verb is resumed first: that completes a run of a plan
+// and a rollback, which cannot be started again, and repairs what a killed run has left.
 func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupted bool, d repository.Deploying, log string, env []string) error {
 	commit := d.To
 	if s.Old {
@@ -193,8 +191,7 @@ func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*ta
 		*revision.site = site
 	}
 	back.Change = change.Between(back.before, back.after)
-	back.finish(p)
-	back.Touched, back.Hosts = len(back.Change.Touched(back.before, back.after)), len(back.after.Hosts)
+	back.derive(p)
 	back.Findings = gate.Check(back.input(p, true))
 	if gate.Blocked(back.Findings) {
 		return nil, fmt.Errorf("the way back from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])

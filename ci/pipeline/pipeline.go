@@ -53,8 +53,8 @@ type Pipeline struct {
 	out     *maskedWriter
 }
 
-// Open checks out the new revision and reads its configuration. temporary checkouts are
-// those of a hook that may refuse the push; the caller must call Close.
+// Open checks out the new revision and reads its configuration. The caller must call Close.
+// A revision that does not exist and a configuration with errors are *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
 	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment()}
 	p.out = &maskedWriter{to: o.Out, secrets: p.secrets}
@@ -93,7 +93,8 @@ func (p *Pipeline) checkout(ctx context.Context, commit string) (string, error) 
 	return dir, p.Repository.Checkout(ctx, commit, dir)
 }
 
-// readConfig reads deployer.ci.yaml of a checkout; without the file the defaults hold.
+// readConfig reads deployer.ci.yaml of a checkout, and returns config.Default when there is
+// no such file.
 func (p *Pipeline) readConfig(dir string) (*config.Config, error) {
 	data, err := os.ReadFile(filepath.Join(dir, config.File))
 	switch {

@@ -20,22 +20,22 @@ import (
 // exitRefused is the exit code of verbs that refuse before any change.
 const exitRefused = 4
 
-// plan looks at the hosts of a cluster: what would change there, and whether hosts can
-// leave. It sets the digest that approved_plan compares.
+// plan asks the hosts of a cluster: it makes the plan of an apply, and checks whether hosts
+// can leave. It sets the digest that the gate approved_plan compares.
 func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string) error {
 	if t.Change.Nothing() || t.after == nil {
 		return nil
 	}
 	var plans []any
 	done := t.done()
-	for i, s := range t.steps {
+	for i, s := range t.Steps {
 		switch {
 		case i < done: // a host that has left cannot be asked again
 		case s.Args[0] == "scale-down":
 			if err := p.checkLeaving(ctx, t, s, log, env); err != nil {
 				return err
 			}
-		case s.Args[0] == "apply" && len(t.steps) == 1 && !t.Change.First:
+		case s.Args[0] == "apply" && len(t.Steps) == 1 && !t.Change.First:
 			made, err := p.planApply(ctx, t, log, env)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, l
 	return nil
 }
 
-// planApply makes the plan that the deploy executes, and nothing else.
+// planApply makes the plan that the deploy executes.
 func (p *Pipeline) planApply(ctx context.Context, t *target, log string, env []string) (any, error) {
 	file := filepath.Join(p.State, "plans", p.commit, strings.ReplaceAll(t.Inventory, "/", "_")+".json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -94,7 +94,7 @@ func (p *Pipeline) planApply(ctx context.Context, t *target, log string, env []s
 
 // digestOf returns the digest of what a deploy would do to a cluster.
 func digestOf(t *target, plans []any) string {
-	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.Steps, "versions": t.Change.Versions,
+	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.commandLines(), "versions": t.Change.Versions,
 		"settings": settingsOf(t), "plans": plans})
 	if err != nil {
 		return ""

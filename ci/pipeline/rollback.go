@@ -10,21 +10,14 @@ import (
 )
 
 // Rollback takes clusters back to their last verified revision, or to the given one, which
-// must be verified too. inventory limits it to one cluster; empty means all. A cluster
-// that has its verified revision goes to the one before it when it is named.
+// must be verified too. inventory limits it to one cluster; empty means all. A named
+// cluster that has its last verified revision goes to the verified revision before it.
 func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.Run, error) {
-	release, err := p.Lock(ctx)
+	targets, end, err := p.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := p.prepare(ctx); err != nil {
-		return nil, err
-	}
-	targets, err := p.assess(ctx)
-	if err != nil {
-		return nil, err
-	}
+	defer end()
 	r := &run{Pipeline: p, record: p.newRun(ctx, nil), targets: nil}
 	known := inventory == ""
 	for _, t := range targets {

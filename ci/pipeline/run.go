@@ -28,23 +28,35 @@ type run struct {
 // which a newer one waits ends with a *repository.SupersededError. The report is nil only
 // when an error kept the run from beginning; outcomes of stages are in the report.
 func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
-	release, err := p.Lock(ctx)
+	targets, end, err := p.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := p.prepare(ctx); err != nil {
-		return nil, err
-	}
-	targets, err := p.assess(ctx)
-	if err != nil {
-		return nil, err
-	}
+	defer end()
 	r := &run{Pipeline: p, record: p.newRun(ctx, targets), targets: targets, outputs: map[string]map[string]string{}}
 	r.stages(ctx)
 	r.finish()
 	p.prune(targets)
 	return r.record, nil
+}
+
+// begin waits for the lock, reads secrets and the state of clusters, and assesses them. The
+// caller must call end, which releases the lock. The error of a run for which a newer one
+// waits is a *repository.SupersededError.
+func (p *Pipeline) begin(ctx context.Context) (targets []*target, end func(), err error) {
+	release, err := p.Lock(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = p.prepare(ctx)
+	if err == nil {
+		targets, err = p.assess(ctx)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return targets, release, nil
 }
 
 // Lock waits for the lock of the state directory.
@@ -54,7 +66,7 @@ func (p *Pipeline) Lock(ctx context.Context) (func(), error) {
 	})
 }
 
-// prepare reads secrets, and the state that another machine has left.
+// prepare reads secrets, and the state of clusters from the remote that keeps it.
 func (p *Pipeline) prepare(ctx context.Context) error {
 	if err := p.loadSecrets(); err != nil {
 		return err
@@ -175,7 +187,7 @@ func (r *run) refuse(selected func(gate.Finding) bool) error {
 	return &refusedError{blocking}
 }
 
-// gate applies the rules again, now with the plans.
+// gate applies the rules again, with the digests of the plans.
 func (r *run) gate() error {
 	for _, t := range r.targets {
 		if t.Plan == "" {
@@ -200,8 +212,8 @@ func (r *run) of(environment string) []*target {
 	return slices.DeleteFunc(slices.Clone(r.targets), func(t *target) bool { return t.Environment != environment })
 }
 
-// each calls do for each cluster that changes, and goes on behind failures: clusters of an
-// environment do not depend on each other.
+// each calls do for each cluster that changes. A failure does not stop the loop, because
+// clusters of an environment do not depend on each other; an interrupt does.
 func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) error {
 	var errs []error
 	s.Outcome = report.Nothing

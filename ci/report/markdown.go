@@ -86,11 +86,20 @@ func fenced(text string) string {
 }
 
 func kinds(c *Cluster) string {
-	words := make([]string, len(c.Kinds))
-	for i, k := range c.Kinds {
+	all := c.Change.Kinds()
+	words := make([]string, len(all))
+	for i, k := range all {
 		words[i] = string(k)
 	}
 	return strings.Join(words, ", ")
+}
+
+func commandLines(c *Cluster) []string {
+	out := make([]string, len(c.Steps))
+	for i, s := range c.Steps {
+		out[i] = s.String()
+	}
+	return out
 }
 
 func gates(c *Cluster) string {
@@ -107,22 +116,22 @@ func gates(c *Cluster) string {
 	return "pass"
 }
 
-// sharedChange is one change and the clusters that it reaches.
+// sharedChange is a change that one or more clusters have in common.
 type sharedChange struct {
 	clusters, lines, steps []string
 }
 
-// distinct groups clusters with the same change. Clusters without one are left out.
+// distinct groups clusters by their change, and leaves out clusters that do not change.
 func distinct(clusters []*Cluster) []sharedChange {
 	var out []sharedChange
 	for _, c := range clusters {
 		if c.Change.Nothing() {
 			continue
 		}
-		lines := Lines(c.Change)
-		i := slices.IndexFunc(out, func(g sharedChange) bool { return slices.Equal(g.lines, lines) && slices.Equal(g.steps, c.Steps) })
+		lines, steps := Lines(c.Change), commandLines(c)
+		i := slices.IndexFunc(out, func(g sharedChange) bool { return slices.Equal(g.lines, lines) && slices.Equal(g.steps, steps) })
 		if i < 0 {
-			out = append(out, sharedChange{nil, lines, c.Steps})
+			out = append(out, sharedChange{nil, lines, steps})
 			i = len(out) - 1
 		}
 		out[i].clusters = append(out[i].clusters, c.Name)

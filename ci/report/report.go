@@ -40,7 +40,7 @@ type Run struct {
 	Stages   []*Stage   `json:"stages,omitempty"`
 }
 
-// Cluster is what a run does to one cluster.
+// Cluster is the record of the work of a run on one cluster.
 type Cluster struct {
 	Environment string         `json:"environment"`
 	Inventory   string         `json:"inventory"` // relative to the repository
@@ -48,10 +48,9 @@ type Cluster struct {
 	From        string         `json:"from,omitempty"` // commit that the change starts from; empty for none
 	To          string         `json:"to"`
 	Change      change.Change  `json:"change"`
-	Kinds       []change.Kind  `json:"kinds"`
-	Touched     int            `json:"touched"` // hosts
-	Hosts       int            `json:"hosts"`
-	Steps       []string       `json:"steps,omitempty"`
+	Touched     int            `json:"touched"` // hosts on which the change does something
+	Hosts       int            `json:"hosts"`   // hosts of the new revision
+	Steps       []change.Step  `json:"steps,omitempty"`
 	Plan        string         `json:"plan,omitempty"` // digest
 	PlanText    string         `json:"plan_text,omitempty"`
 	Findings    []gate.Finding `json:"findings,omitempty"`

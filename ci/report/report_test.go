@@ -19,10 +19,10 @@ func example() *report.Run {
 	advice := gate.Finding{Rule: "blast_radius", Level: gate.Advise, Message: "many hosts"}
 	return &report.Run{Format: 1, Started: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), Seconds: 61.5, Revision: "0123456789abcdef", Subject: "more | minions", Outcome: report.Refused,
 		Clusters: []*report.Cluster{
-			{Environment: "production", Inventory: "a.yaml", Name: "a", Kinds: []change.Kind{change.KindNewHosts}, Touched: 2, Hosts: 9, Steps: []string{"deployer scale-up n1 n2"},
+			{Environment: "production", Inventory: "a.yaml", Name: "a", Touched: 2, Hosts: 9, Steps: []change.Step{{Args: []string{"scale-up", "n1", "n2"}}},
 				Change:   change.Change{Joining: []change.HostRoles{{Host: "n1", Roles: []string{"minion"}}, {Host: "n2", Roles: []string{"minion"}}}},
 				Findings: []gate.Finding{shared, advice}, Plan: "sha256:1", PlanText: "```\n</details><script>alert(1)</script>", Outcome: report.Skipped},
-			{Environment: "production", Inventory: "b.yaml", Name: "b", Kinds: []change.Kind{change.KindNothing}, Findings: []gate.Finding{shared}, Outcome: report.Nothing},
+			{Environment: "production", Inventory: "b.yaml", Name: "b", Findings: []gate.Finding{shared}, Outcome: report.Nothing},
 		},
 		Stages: []*report.Stage{{Name: "validate", Outcome: report.Refused, Seconds: 1.25, Message: "no\nmore"}, {Name: "deploy", Outcome: report.Skipped, Message: "validate did not pass"}},
 	}

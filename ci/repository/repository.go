@@ -4,7 +4,7 @@
 //
 // [Open] finds the repository, [Repository.Checkout] writes a revision to a directory of
 // its own, so that the work tree of a person stays as it is, and [Repository.State] and
-// [Repository.SetState] read and write what is known of a cluster, as refs below
+// [Repository.SetState] read and write the state of a cluster, as refs below
 // refs/deployer/.
 package repository
 
@@ -68,8 +68,8 @@ func (r *Repository) gitWith(ctx context.Context, stdin []byte, args ...string) 
 	return run(ctx, os.Environ(), r.Dir, stdin, append([]string{"--git-dir=" + r.Dir}, args...)...)
 }
 
-// Commit returns the full name of the commit of a revision. An empty name, and one of zeros
-// (a branch that did not exist), have none: it returns "" then.
+// Commit returns the full name of the commit of a revision. It returns "" for an empty name
+// and for a name of zeros, which git gives to a branch that does not exist.
 func (r *Repository) Commit(ctx context.Context, revision string) (string, error) {
 	if strings.Trim(revision, "0") == "" {
 		return "", nil

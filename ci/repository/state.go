@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ClusterState is what CI knows of a cluster. It is a blob below refs/deployer/state/.
+// ClusterState is the state of a cluster between runs, a blob below refs/deployer/state/.
 type ClusterState struct {
 	// Verified are the commits that were deployed and passed verify, the newest first.
 	Verified []string `json:"verified,omitempty"`
@@ -17,7 +17,7 @@ type ClusterState struct {
 	Deploying *Deploying `json:"deploying,omitempty"`
 }
 
-// Deploying is the progress of a deploy.
+// Deploying is the progress of one deploy.
 type Deploying struct {
 	From string `json:"from"` // commit that the change starts from; empty for a new cluster
 	To   string `json:"to"`

@@ -124,8 +124,9 @@ func (o ciOptions) assess(ctx context.Context, before string) (*report.Run, *pip
 func printCIRun(w io.Writer, p *pipeline.Pipeline, r *report.Run) {
 	var b strings.Builder
 	for _, c := range r.Clusters {
-		words := make([]string, len(c.Kinds))
-		for i, k := range c.Kinds {
+		kinds := c.Change.Kinds()
+		words := make([]string, len(kinds))
+		for i, k := range kinds {
 			words[i] = string(k)
 		}
 		fmt.Fprintf(&b, "%s: %s", c.Name, strings.Join(words, ", "))
