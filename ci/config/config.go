@@ -22,7 +22,7 @@ const File = "deployer.ci.yaml"
 
 // Config is the content of deployer.ci.yaml with all defaults set.
 type Config struct {
-	Environments strictyaml.Map[Environment] `yaml:"environments" each:"environment" doc:"Sets of clusters, in the order in which they are deployed; default: production with inventory.yaml."`
+	Environments strictyaml.Map[Environment] `yaml:"environments" each:"environment" doc:"Sets of clusters, in the order in which they are deployed unless needs says otherwise; default: production with inventory.yaml."`
 	Stages       strictyaml.Map[Stage]       `yaml:"stages" each:"stage" doc:"What a run does; default: validate, plan, gate, then deploy and verify for each environment."`
 	Secrets      []Secret                    `yaml:"secrets" doc:"Values that are masked in all output and reports, and that stages get as environment variables."`
 	Remote       string                      `yaml:"remote" doc:"Remote of git that keeps the state of runs (refs/deployer/), such as origin, for runners that are new every time; default: the repository itself."`
@@ -32,6 +32,7 @@ type Config struct {
 // Environment is a set of clusters that are deployed together.
 type Environment struct {
 	Inventories    []string   `yaml:"inventories" required:"true" doc:"Inventory files, or patterns such as clusters/*/inventory.yaml; relative to the repository."`
+	Needs          []string   `yaml:"needs" doc:"Environments that must be verified before this one is deployed; default: the environment before this one in the file. Environments that do not need each other are deployed at the same time."`
 	Gates          gate.Rules `yaml:"gates" doc:"Rules that a push must keep."`
 	OnFailedVerify string     `yaml:"on_failed_verify" enum:"rollback,stop" default:"rollback" doc:"What follows when a cluster does not pass verify after a deploy: rollback goes to the last verified revision; stop leaves it as it is."`
 	Rollout        string     `yaml:"rollout" doc:"File with the rollout plan of upgrades; see deployer upgrade --rollout."`
@@ -53,7 +54,7 @@ type Stage struct {
 	Uses        string            `yaml:"uses" enum:"validate,plan,gate,deploy,verify" doc:"A stage of deployer; a stage has this or command."`
 	Environment string            `yaml:"environment" doc:"Environment of deploy and verify."`
 	Command     []string          `yaml:"command" doc:"A command of your own, started at the top of the checked-out revision."`
-	Needs       []string          `yaml:"needs" doc:"Stages that must have passed before; default: the stage before this one in the file."`
+	Needs       []string          `yaml:"needs" doc:"Stages that must have passed before; default: the stage before this one in the file. Stages that do not need each other run at the same time."`
 	Inputs      map[string]string `yaml:"inputs" doc:"Environment variables of this stage by name: STAGE.OUTPUT is the output of a stage, any other text is the value."`
 	Outputs     []string          `yaml:"outputs" doc:"Names of the values that the command writes as NAME=VALUE lines to the file $DEPLOYER_CI_OUTPUT."`
 	Artifacts   []string          `yaml:"artifacts" doc:"Patterns of files that the command leaves and that are kept with the reports; a file that contains a secret is refused."`
@@ -87,6 +88,9 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(c.Environments) == 0 {
 		c.Environments = Default().Environments
 	}
+	if err := strictyaml.Join(c.checkNeeds()...); err != nil { // the default stages follow from them
+		return nil, err
+	}
 	c.complete()
 	if err := strictyaml.Join(c.check(name)...); err != nil {
 		return nil, err
@@ -106,14 +110,7 @@ func (c *Config) complete() {
 		}
 	}
 	if len(c.Stages) == 0 {
-		for _, uses := range []string{Validate, Plan, Gate} {
-			c.Stages = append(c.Stages, strictyaml.Entry[Stage]{Key: uses, Value: Stage{Uses: uses}})
-		}
-		for _, e := range c.Environments {
-			for _, uses := range []string{Deploy, Verify} {
-				c.Stages = append(c.Stages, strictyaml.Entry[Stage]{Key: uses + " " + e.Key, Value: Stage{Uses: uses, Environment: e.Key}})
-			}
-		}
+		c.Stages = defaultStages(c.Environments)
 	}
 	for i := range c.Stages {
 		if s := &c.Stages[i].Value; s.Needs == nil && i > 0 {
@@ -122,10 +119,49 @@ func (c *Config) complete() {
 	}
 }
 
+// defaultStages returns validate, plan and gate, then deploy and verify for each
+// environment.
+func defaultStages(environments strictyaml.Map[Environment]) (out strictyaml.Map[Stage]) {
+	add := func(pos strictyaml.Pos, name string, s Stage) {
+		out = append(out, strictyaml.Entry[Stage]{Key: name, Pos: pos, Value: s})
+	}
+	for _, uses := range []string{Validate, Plan, Gate} {
+		add(strictyaml.Pos{}, uses, Stage{Uses: uses})
+	}
+	for i, e := range environments {
+		before, needs := e.Value.Needs, []string{Gate}
+		if before == nil && i > 0 {
+			before = []string{environments[i-1].Key}
+		}
+		for _, name := range before {
+			needs = append(needs, Verify+" "+name)
+		}
+		deploy := Deploy + " " + e.Key
+		add(e.Pos, deploy, Stage{Uses: Deploy, Environment: e.Key, Needs: needs})
+		add(e.Pos, Verify+" "+e.Key, Stage{Uses: Verify, Environment: e.Key, Needs: []string{deploy}})
+	}
+	return out
+}
+
 var (
 	nameShape     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`)
 	variableShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
+
+// checkNeeds finds environments that need an unknown one, and needs that have no effect.
+func (c *Config) checkNeeds() (errs []error) {
+	for _, e := range c.Environments {
+		if e.Value.Needs != nil && len(c.Stages) > 0 {
+			errs = append(errs, e.Pos.Errorf("environment %s: needs is for the default stages; write needs of the stages instead", e.Key))
+		}
+		for _, name := range e.Value.Needs {
+			if _, known := c.Environments.Get(name); !known {
+				errs = append(errs, e.Pos.Errorf("environment %s: needs: there is no environment %q%s", e.Key, name, strictyaml.DidYouMean(name, c.Environments.Keys())))
+			}
+		}
+	}
+	return errs
+}
 
 func (c *Config) check(file string) (errs []error) {
 	fail := func(pos strictyaml.Pos, format string, args ...any) { errs = append(errs, pos.Errorf(format, args...)) }
@@ -219,9 +255,32 @@ func (c *Config) checkStages() (errs []error) {
 	}
 	if cycle := order.Cycle(); cycle != nil {
 		pos := c.Stages[slices.Index(names, cycle[0])].Pos
-		errs = append(errs, pos.Errorf("stages wait for each other: %s", strings.Join(append(cycle, cycle[0]), " -> ")))
+		return append(errs, pos.Errorf("stages wait for each other: %s", strings.Join(append(cycle, cycle[0]), " -> ")))
+	}
+	return append(errs, c.checkParallel()...)
+}
+
+// checkParallel finds stages that work on the same environment and may run at the same time.
+func (c *Config) checkParallel() (errs []error) {
+	for i, e := range c.Stages {
+		for _, other := range c.Stages[:i] {
+			if s, o := e.Value, other.Value; s.Uses != "" && o.Uses != "" && (s.Environment == o.Environment || s.all() || o.all()) && !c.ordered(e.Key, other.Key) {
+				errs = append(errs, e.Pos.Errorf("stage %s: it works on the same clusters as the stage %s and may run at the same time; let one of them need the other", e.Key, other.Key))
+			}
+		}
 	}
 	return errs
+}
+
+// all reports whether a stage of deployer works on the clusters of all environments.
+func (s Stage) all() bool { return s.Uses == Validate || s.Uses == Plan || s.Uses == Gate }
+
+// ordered reports whether one of two stages needs the other, directly or not.
+func (c *Config) ordered(a, b string) bool { return c.precedes(a, b) || c.precedes(b, a) }
+
+// Parallel reports whether another stage may run at the same time as a stage.
+func (c *Config) Parallel(stage string) bool {
+	return slices.ContainsFunc(c.Stages, func(e strictyaml.Entry[Stage]) bool { return e.Key != stage && !c.ordered(stage, e.Key) })
 }
 
 // Reference splits STAGE.OUTPUT; is is false for any other text.

@@ -54,24 +54,54 @@ stages:
 	}
 }
 
+func TestEnvironmentsThatDoNotNeedEachOther(t *testing.T) {
+	c, err := Parse(File, []byte(`
+environments:
+  staging: {inventories: [s.yaml]}
+  berlin: {inventories: [b.yaml]}
+  paris: {inventories: [p.yaml], needs: [staging]}
+  lab: {inventories: [l.yaml], needs: []}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := map[string][]string{}
+	for _, e := range c.Stages {
+		needs[e.Key] = e.Value.Needs
+	}
+	for stage, want := range map[string][]string{"deploy staging": {"gate"}, "deploy berlin": {"gate", "verify staging"}, "deploy paris": {"gate", "verify staging"},
+		"verify paris": {"deploy paris"}, "deploy lab": {"gate"}, "gate": {"plan"}} {
+		if diff := cmp.Diff(want, needs[stage]); diff != "" {
+			t.Errorf("%s: %s", stage, diff)
+		}
+	}
+	if !c.Parallel("deploy lab") || !c.Parallel("verify staging") || c.Parallel("gate") {
+		t.Error("lab is deployed beside staging, and gate runs alone")
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"unknown key":         {"enviroments: {}", `deployer.ci.yaml:1:1: unknown key "enviroments"; did you mean "environments"?`},
-		"no inventories":      {"environments:\n  a: {}", `deployer.ci.yaml:2:6: environment a: key "inventories" is required`},
-		"outside":             {"environments:\n  a: {inventories: [../x.yaml]}", `deployer.ci.yaml:2:3: environment a: "../x.yaml" leads out of the repository`},
-		"level":               {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:49: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
-		"day":                 {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{days: [sunday], from: '1:00', to: '2:00'}]}}}", `deployer.ci.yaml:2:3: environment a: gates.control_plane: "sunday" is no day`},
-		"zone":                {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{from: '01:00', to: '02:00', zone: Mars}]}}}", `there is no time zone "Mars"`},
-		"both":                {"stages: {a: {uses: gate, command: [x]}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
-		"neither":             {"stages: {a: {}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
-		"environment":         {"stages: {a: {uses: deploy, environment: prod}}", `deployer.ci.yaml:1:10: stage a: there is no environment "prod"; did you mean "production"?`},
-		"needs":               {"stages: {a: {uses: gate, needs: [b]}}", `deployer.ci.yaml:1:10: stage a: needs: there is no stage "b"`},
-		"cycle":               {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
-		"output":              {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
-		"not before":          {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
-		"secret":              {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
-		"secret in the files": {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},
-		"timeout":             {"environments:\n  a: {inventories: [x], lock_timeout: soon}", `deployer.ci.yaml:2:3: environment a: lock_timeout: want a duration such as 30m, got "soon"`},
+		"unknown key":             {"enviroments: {}", `deployer.ci.yaml:1:1: unknown key "enviroments"; did you mean "environments"?`},
+		"no inventories":          {"environments:\n  a: {}", `deployer.ci.yaml:2:6: environment a: key "inventories" is required`},
+		"outside":                 {"environments:\n  a: {inventories: [../x.yaml]}", `deployer.ci.yaml:2:3: environment a: "../x.yaml" leads out of the repository`},
+		"level":                   {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:49: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
+		"day":                     {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{days: [sunday], from: '1:00', to: '2:00'}]}}}", `deployer.ci.yaml:2:3: environment a: gates.control_plane: "sunday" is no day`},
+		"zone":                    {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{from: '01:00', to: '02:00', zone: Mars}]}}}", `there is no time zone "Mars"`},
+		"both":                    {"stages: {a: {uses: gate, command: [x]}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
+		"neither":                 {"stages: {a: {}}", `deployer.ci.yaml:1:10: stage a: name either uses or command`},
+		"environment":             {"stages: {a: {uses: deploy, environment: prod}}", `deployer.ci.yaml:1:10: stage a: there is no environment "prod"; did you mean "production"?`},
+		"needs":                   {"stages: {a: {uses: gate, needs: [b]}}", `deployer.ci.yaml:1:10: stage a: needs: there is no stage "b"`},
+		"needs of an environment": {"environments:\n  a: {inventories: [x], needs: [c]}", `deployer.ci.yaml:2:3: environment a: needs: there is no environment "c"`},
+		"needs without effect":    {"environments:\n  a: {inventories: [x], needs: []}\nstages: {g: {uses: gate}}", `deployer.ci.yaml:2:3: environment a: needs is for the default stages; write needs of the stages instead`},
+		"environments in a cycle": {"environments:\n  a: {inventories: [x], needs: [b]}\n  b: {inventories: [y]}", `stages wait for each other: deploy a -> verify a -> deploy b -> verify b -> deploy a`},
+		"one cluster, two stages": {"stages:\n  d: {uses: deploy, environment: production}\n  v: {uses: verify, environment: production, needs: []}", `deployer.ci.yaml:3:3: stage v: it works on the same clusters as the stage d and may run at the same time; let one of them need the other`},
+		"cycle":                   {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
+		"output":                  {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
+		"not before":              {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
+		"secret":                  {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
+		"secret in the files":     {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},
+		"timeout":                 {"environments:\n  a: {inventories: [x], lock_timeout: soon}", `deployer.ci.yaml:2:3: environment a: lock_timeout: want a duration such as 30m, got "soon"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(File, []byte(c.text))

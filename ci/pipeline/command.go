@@ -40,26 +40,24 @@ type command struct {
 	program Program
 	args    []string
 	dir     string
-	env     []string // in addition to that of the pipeline
-	log     string   // file in the directory of reports
 }
 
-// execute runs a command, copies its output to the output of the pipeline and to its log,
+// execute runs a command, copies its output to the output and the log of the job,
 // and returns its standard output. When ctx is cancelled it sends the command SIGTERM,
 // which ends a run of deployer after the steps in flight.
-func (p *Pipeline) execute(ctx context.Context, c command) (string, error) {
+func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error) {
 	// The kernel sends the signal of Pdeathsig when the thread ends that started the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	shown := strings.Join(append([]string{c.program.Name}, c.args...), " ")
-	p.printf("+ %s\n", shown)
+	j.printf("+ %s\n", shown)
 	cmd := exec.CommandContext(ctx, c.program.Path, c.args...)
 	cmd.Args[0] = c.program.Name
-	cmd.Dir, cmd.Env = c.dir, append(p.environ[:len(p.environ):len(p.environ)], c.env...)
+	cmd.Dir, cmd.Env = c.dir, append(p.environ[:len(p.environ):len(p.environ)], j.env...)
 	// A group of its own: an interrupt of the terminal reaches it through this process, once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	log, err := p.openLog(c.log)
+	log, err := p.openLog(j.log)
 	if err != nil {
 		return "", err
 	}
@@ -68,10 +66,10 @@ func (p *Pipeline) execute(ctx context.Context, c command) (string, error) {
 	defer masked.Flush()
 	var stdout strings.Builder
 	tail := &tailWriter{}
-	cmd.Stdout = io.MultiWriter(&stdout, p.out, masked, tail)
-	cmd.Stderr = io.MultiWriter(p.out, masked, tail)
+	cmd.Stdout = io.MultiWriter(&stdout, j.out, masked, tail)
+	cmd.Stderr = io.MultiWriter(j.out, masked, tail)
 	err = cmd.Run()
-	p.out.Flush()
+	j.out.Flush()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -91,11 +89,11 @@ func (p *Pipeline) execute(ctx context.Context, c command) (string, error) {
 
 // deployer runs a verb of this program in a checkout. inventory is relative to it; empty for
 // a verb without inventory.
-func (p *Pipeline) deployer(ctx context.Context, log, dir, inventory string, env []string, args ...string) (string, error) {
+func (p *Pipeline) deployer(ctx context.Context, j job, dir, inventory string, args ...string) (string, error) {
 	if inventory != "" {
 		args = append(args[:len(args):len(args)], "-i", filepath.Join(dir, filepath.FromSlash(inventory)))
 	}
-	return p.execute(ctx, command{program: p.Deployer, args: args, dir: dir, env: env, log: log})
+	return p.execute(ctx, j, command{program: p.Deployer, args: args, dir: dir})
 }
 
 // exitCodeOf returns the exit code of a command; 0 when there is none in the error.

@@ -15,18 +15,18 @@ import (
 
 // deploy carries out the change of a cluster, step by step, and records each in the
 // repository, so that any later run knows where this one stopped.
-func (p *Pipeline) deploy(ctx context.Context, t *target, log string, env []string) error {
-	return p.carryOut(ctx, t, repository.Deploying{From: t.From, To: t.To}, log, env)
+func (p *Pipeline) deploy(ctx context.Context, t *target, j job) error {
+	return p.carryOut(ctx, t, repository.Deploying{From: t.From, To: t.To}, j)
 }
 
-func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deploying, log string, env []string) error {
+func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deploying, j job) error {
 	d.Steps = t.commandLines()
 	if was := t.state.Deploying; was != nil && was.To == d.To && was.From == d.From && slices.Equal(was.Steps, d.Steps) {
 		d = *was
 		t.Resumed = true
-		p.printf("%s: continuing the deploy of %s, %d of %d steps are done\n", t.Name, report.Short(d.To), d.Done, len(d.Steps))
+		j.printf("%s: continuing the deploy of %s, %d of %d steps are done\n", t.Name, report.Short(d.To), d.Done, len(d.Steps))
 	} else if was != nil {
-		if err := p.resumeOther(ctx, t, was, log, env); err != nil {
+		if err := p.resumeOther(ctx, t, was, j); err != nil {
 			return err
 		}
 		d.Done = doneBefore(was, d.Steps)
@@ -38,7 +38,7 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 		if err := p.record(ctx, t, &d); err != nil {
 			return err
 		}
-		if err := p.step(ctx, t, step, interrupted, d, log, env); err != nil {
+		if err := p.step(ctx, t, step, interrupted, d, j); err != nil {
 			return err
 		}
 		d.Done++
@@ -52,7 +52,7 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 
 // resumeOther ends the run that a deploy of another revision has left unfinished. When it
 // fails, the revision that follows it is the way out.
-func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.Deploying, log string, env []string) error {
+func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.Deploying, j job) error {
 	if !was.Interrupted() {
 		return nil
 	}
@@ -64,13 +64,13 @@ func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.D
 	if err != nil {
 		return err
 	}
-	_, err = p.deployer(ctx, log, dir, t.Inventory, env, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
+	_, err = p.deployer(ctx, j, dir, t.Inventory, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
 	if errors.Is(err, errInterrupted) {
 		return err
 	}
 	t.Resumed = err == nil
 	if err != nil {
-		p.printf("%s: the deploy of %s did not end: %v\n", t.Name, report.Short(was.To), err)
+		j.printf("%s: the deploy of %s did not end: %v\n", t.Name, report.Short(was.To), err)
 	}
 	return nil
 }
@@ -104,6 +104,8 @@ func (p *Pipeline) record(ctx context.Context, t *target, d *repository.Deployin
 
 func (p *Pipeline) setState(ctx context.Context, t *target) error {
 	ctx = context.WithoutCancel(ctx) // what was done is recorded even when the run is interrupted
+	p.stateMu.Lock()
+	defer p.stateMu.Unlock()
 	if err := p.Repository.SetState(ctx, t.Inventory, t.state); err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (p *Pipeline) setState(ctx context.Context, t *target) error {
 
 // step runs one verb. An interrupted verb is resumed first: that completes a run of a plan
 // and a rollback, which cannot be started again, and repairs what a killed run has left.
-func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupted bool, d repository.Deploying, log string, env []string) error {
+func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupted bool, d repository.Deploying, j job) error {
 	commit := d.To
 	if s.Old {
 		commit = d.From
@@ -125,7 +127,7 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupt
 		return err
 	}
 	if interrupted {
-		_, err := p.deployer(ctx, log, dir, t.Inventory, env, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
+		_, err := p.deployer(ctx, j, dir, t.Inventory, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
 		switch {
 		case errors.Is(err, errInterrupted):
 			return err
@@ -135,20 +137,20 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupt
 	}
 	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)
 	if t.planFile != "" && s.Args[0] == "apply" && !interrupted {
-		_, err := p.execute(ctx, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir, env: env, log: log})
+		_, err := p.execute(ctx, j, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir})
 		return err
 	}
-	_, err = p.deployer(ctx, log, dir, t.Inventory, env, args...)
+	_, err = p.deployer(ctx, j, dir, t.Inventory, args...)
 	return err
 }
 
 // verify tests a cluster and records the revision when it passes.
-func (p *Pipeline) verify(ctx context.Context, t *target, commit, log string, env []string) error {
+func (p *Pipeline) verify(ctx context.Context, t *target, commit string, j job) error {
 	dir, err := p.checkout(ctx, commit)
 	if err != nil {
 		return err
 	}
-	if _, err := p.deployer(ctx, log, dir, t.Inventory, env, "verify"); err != nil {
+	if _, err := p.deployer(ctx, j, dir, t.Inventory, "verify"); err != nil {
 		return err
 	}
 	t.state.Verify(commit)
@@ -156,16 +158,16 @@ func (p *Pipeline) verify(ctx context.Context, t *target, commit, log string, en
 }
 
 // goBack returns a cluster from one revision to an earlier one and verifies it.
-func (p *Pipeline) goBack(ctx context.Context, t *target, from, to, log string, env []string) error {
+func (p *Pipeline) goBack(ctx context.Context, t *target, from, to string, j job) error {
 	back, err := p.wayBack(ctx, t, from, to)
 	if err != nil {
 		return err
 	}
-	p.printf("%s: going back from %s to the verified revision %s\n", t.Name, report.Short(from), report.Short(to))
-	if err := p.carryOut(ctx, back, repository.Deploying{From: from, To: to, Rollback: true}, log, env); err != nil {
+	j.printf("%s: going back from %s to the verified revision %s\n", t.Name, report.Short(from), report.Short(to))
+	if err := p.carryOut(ctx, back, repository.Deploying{From: from, To: to, Rollback: true}, j); err != nil {
 		return fmt.Errorf("going back to %s: %w", report.Short(to), err)
 	}
-	if err := p.verify(ctx, back, to, log, env); err != nil {
+	if err := p.verify(ctx, back, to, j); err != nil {
 		return fmt.Errorf("after going back to %s: %w", report.Short(to), err)
 	}
 	t.state = back.state

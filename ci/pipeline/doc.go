@@ -8,5 +8,6 @@
 // The state of each cluster is in the repository (package ci/repository), so a killed run
 // is continued by the next one, on any machine that has the repository.
 //
-// The package starts one goroutine for each subprocess, which ends with it.
+// The package starts one goroutine for each stage, which ends with the stage, and one for
+// each subprocess.
 package pipeline

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"deployer/ci/config"
@@ -50,14 +51,19 @@ type Pipeline struct {
 	config  *config.Config
 	secrets *redact.Set
 	environ []string // of subprocesses, with the secrets
-	out     *maskedWriter
+	console *lockedWriter
+	out     *maskedWriter // messages that belong to no stage
+
+	checkoutMu sync.Mutex // held while git writes a checkout
+	stateMu    sync.Mutex // held while the state of a cluster is written and pushed
 }
 
 // Open checks out the new revision and reads its configuration. The caller must call Close.
 // A revision that does not exist and a configuration with errors are *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
 	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment()}
-	p.out = &maskedWriter{to: o.Out, secrets: p.secrets}
+	p.console = &lockedWriter{to: o.Out}
+	p.out = &maskedWriter{to: p.console, secrets: p.secrets}
 	var err error
 	if p.commit, err = o.Repository.Commit(ctx, o.New); err != nil {
 		return nil, project.AsUserError(err)
@@ -87,8 +93,11 @@ func (p *Pipeline) Mask(text string) string { return p.secrets.Text(text) }
 func (p *Pipeline) Close() { p.out.Flush() }
 
 // checkout returns the directory with the files of a commit. Its path is the same in every
-// run, because plans and journals name absolute paths.
+// run, because plans and journals name absolute paths. Stages that run at the same time
+// take turns, because git locks the directory.
 func (p *Pipeline) checkout(ctx context.Context, commit string) (string, error) {
+	p.checkoutMu.Lock()
+	defer p.checkoutMu.Unlock()
 	dir := filepath.Join(p.State, "checkouts", commit)
 	return dir, p.Repository.Checkout(ctx, commit, dir)
 }
@@ -148,13 +157,6 @@ func (p *Pipeline) loadSecrets() error {
 		p.secrets.Add(value)
 	}
 	return nil
-}
-
-func trimNewline(s string) string {
-	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 func (p *Pipeline) printf(format string, args ...any) {

@@ -21,7 +21,8 @@ import (
 )
 
 // fakeDeployer is a program that notes its arguments and the Kubernetes version and hosts
-// of its inventory, and fails where a file "fail VERB" says so, with the exit code in it.
+// of its inventory, and fails where a file "fail VERB" or "fail VERB @REVISION" says so, with
+// the exit code in it.
 const fakeDeployer = `#!/bin/sh
 verb=$1
 inventory= previous= plan=
@@ -35,9 +36,11 @@ line="$*"
 echo "$line" >> "$FAKE_DIR/calls"
 [ -n "$plan" ] && echo '{"format":1,"changes":[],"hosts":[]}' > "$plan"
 echo "output of $verb with $TOKEN"
-if [ -e "$FAKE_DIR/fail $verb" ]; then
-  code=$(cat "$FAKE_DIR/fail $verb")
-  [ -e "$FAKE_DIR/once" ] && rm "$FAKE_DIR/fail $verb" "$FAKE_DIR/once"
+fail="$FAKE_DIR/fail $verb"
+[ -e "$fail" ] || fail="$fail @${line##*@}"
+if [ -e "$fail" ]; then
+  code=$(cat "$fail")
+  [ -e "$FAKE_DIR/once" ] && rm "$fail" "$FAKE_DIR/once"
   [ "$code" = kill ] && kill -9 $PPID $$
   exit "$code"
 fi

@@ -22,7 +22,7 @@ const exitRefused = 4
 
 // plan asks the hosts of a cluster: it makes the plan of an apply, and checks whether hosts
 // can leave. It sets the digest that the gate approved_plan compares.
-func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string) error {
+func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	if t.Change.Nothing() || t.after == nil {
 		return nil
 	}
@@ -32,11 +32,11 @@ func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string
 		switch {
 		case i < done: // a host that has left cannot be asked again
 		case s.Args[0] == "scale-down":
-			if err := p.checkLeaving(ctx, t, s, log, env); err != nil {
+			if err := p.checkLeaving(ctx, t, s, j); err != nil {
 				return err
 			}
 		case s.Args[0] == "apply" && len(t.Steps) == 1 && !t.Change.First:
-			made, err := p.planApply(ctx, t, log, env)
+			made, err := p.planApply(ctx, t, j)
 			if err != nil {
 				return err
 			}
@@ -44,18 +44,18 @@ func (p *Pipeline) plan(ctx context.Context, t *target, log string, env []string
 		}
 	}
 	t.Plan = digestOf(t, plans)
-	p.printf("%s: plan %s\n", t.Name, t.Plan)
+	j.printf("%s: plan %s\n", t.Name, t.Plan)
 	return nil
 }
 
 // checkLeaving asks the cluster for reasons against the departure of hosts.
-func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, log string, env []string) error {
+func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, j job) error {
 	dir, err := p.checkout(ctx, t.From)
 	if err != nil {
 		return err
 	}
 	args := slices.DeleteFunc(slices.Clone(s.Args), func(a string) bool { return a == "--yes" || a == "--allow-masters" })
-	_, err = p.deployer(ctx, log, dir, t.Inventory, env, append(args, "--check")...)
+	_, err = p.deployer(ctx, j, dir, t.Inventory, append(args, "--check")...)
 	if exitCodeOf(err) != exitRefused {
 		return err
 	}
@@ -69,12 +69,12 @@ func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, l
 }
 
 // planApply makes the plan that the deploy executes.
-func (p *Pipeline) planApply(ctx context.Context, t *target, log string, env []string) (any, error) {
+func (p *Pipeline) planApply(ctx context.Context, t *target, j job) (any, error) {
 	file := filepath.Join(p.State, "plans", p.commit, strings.ReplaceAll(t.Inventory, "/", "_")+".json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
-	text, err := p.deployer(ctx, log, p.dir, t.Inventory, env, "plan", "install", "-o", file)
+	text, err := p.deployer(ctx, j, p.dir, t.Inventory, "plan", "install", "-o", file)
 	if err != nil {
 		return nil, err
 	}

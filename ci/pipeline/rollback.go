@@ -42,10 +42,10 @@ func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.
 	}
 	var failed error
 	for _, t := range r.targets {
-		s := &report.Stage{Name: "rollback " + t.Name, Started: p.Now(), Log: "rollback.log", Outcome: report.Passed}
+		s := &report.Stage{Name: "rollback " + t.Name, Started: p.Now(), Log: logName("rollback"), Outcome: report.Passed}
 		r.record.Stages = append(r.record.Stages, s)
 		t.Outcome = report.RolledBack
-		if err := p.goBack(ctx, t, t.From, t.To, s.Log, nil); err != nil {
+		if err := p.goBack(ctx, t, t.From, t.To, p.newJob("rollback", "", nil)); err != nil {
 			t.Outcome, s.Outcome, s.Message = report.Failed, report.Failed, p.Mask(err.Error())
 			failed = errors.Join(failed, err)
 		}
@@ -123,13 +123,13 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 		if commit == "" {
 			commit = p.commit
 		}
-		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: "drift.log", Outcome: report.Passed}
+		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
 		record.Stages = append(record.Stages, s)
 		dir, err := p.checkout(ctx, commit)
 		if err != nil {
 			return nil, false, err
 		}
-		text, err := p.deployer(ctx, s.Log, dir, t.Inventory, nil, "apply", "--check", "--detailed-exitcode")
+		text, err := p.deployer(ctx, p.newJob("drift", "", nil), dir, t.Inventory, "apply", "--check", "--detailed-exitcode")
 		s.Seconds = p.Now().Sub(s.Started).Seconds()
 		t.PlanText = p.Mask(text)
 		switch {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"deployer/ci/config"
 	"deployer/ci/gate"
@@ -21,7 +22,9 @@ type run struct {
 	*Pipeline
 	record  *report.Run
 	targets []*target
-	outputs map[string]map[string]string // by stage
+
+	outputsMu sync.Mutex
+	outputs   map[string]map[string]string // by stage
 }
 
 // Run waits until no other run works on the repository, and runs the stages. A run for
@@ -80,32 +83,6 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) stages(ctx context.Context) {
-	passed := map[string]bool{}
-	for _, e := range r.config.Ordered() {
-		s := &report.Stage{Name: e.Key, Started: r.Now()}
-		r.record.Stages = append(r.record.Stages, s)
-		missing := slices.IndexFunc(e.Value.Needs, func(n string) bool { return !passed[n] })
-		if missing >= 0 {
-			s.Outcome, s.Message = report.Skipped, fmt.Sprintf("%s did not pass", e.Value.Needs[missing])
-			continue
-		}
-		r.printf("== %s\n", e.Key)
-		err := r.stage(ctx, e, s)
-		s.Seconds = r.Now().Sub(s.Started).Seconds()
-		switch {
-		case errors.Is(err, errInterrupted) || ctx.Err() != nil:
-			s.Outcome, s.Message = report.Interrupted, errInterrupted.Error()
-		case err != nil:
-			s.Outcome, s.Message = outcomeOf(err), r.Mask(err.Error())
-			r.printf("%s: %s\n", e.Key, s.Message)
-		case s.Outcome == "":
-			s.Outcome = report.Passed
-		}
-		passed[e.Key] = err == nil || e.Value.AllowFail && s.Outcome != report.Interrupted
-	}
-}
-
 // refusedError says that a gate holds the run back.
 type refusedError struct{ findings []gate.Finding }
 
@@ -137,40 +114,20 @@ func outcomeOf(err error) report.Outcome {
 }
 
 // stage runs one stage.
-func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage) error {
-	if e.Value.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, e.Value.Timeout)
-		defer cancel()
-	}
-	s.Log = strings.ReplaceAll(e.Key, " ", "-") + ".log"
-	env := r.inputs(e.Value)
+func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage, j job) error {
 	switch e.Value.Uses {
 	case config.Validate:
 		return r.refuse(func(f gate.Finding) bool { return f.Rule == "validation" })
 	case config.Plan:
-		return r.each(r.targets, s, func(t *target) error { return r.plan(ctx, t, s.Log, env) })
+		return r.each(r.targets, s, func(t *target) error { return r.plan(ctx, t, j) })
 	case config.Gate:
-		return r.gate()
+		return r.gate(j)
 	case config.Deploy:
-		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, env) })
+		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, j) })
 	case config.Verify:
-		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, env) })
+		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, j) })
 	}
-	return r.command(ctx, e, s, env)
-}
-
-// inputs returns the environment variables of a stage.
-func (r *run) inputs(s config.Stage) []string {
-	var out []string
-	for name, value := range s.Inputs {
-		if stage, output, is := r.config.Reference(value); is {
-			value = r.outputs[stage][output]
-		}
-		out = append(out, name+"="+value)
-	}
-	slices.Sort(out)
-	return out
+	return r.command(ctx, e, s, j)
 }
 
 // refuse returns an error with the blocking findings that are selected.
@@ -188,7 +145,7 @@ func (r *run) refuse(selected func(gate.Finding) bool) error {
 }
 
 // gate applies the rules again, with the digests of the plans.
-func (r *run) gate() error {
+func (r *run) gate(j job) error {
 	for _, t := range r.targets {
 		if t.Plan == "" {
 			continue
@@ -201,7 +158,7 @@ func (r *run) gate() error {
 	}
 	for _, f := range r.record.Findings() {
 		if f.Level == gate.Advise {
-			r.printf("advice: %s\n", f)
+			j.printf("advice: %s\n", f)
 		}
 	}
 	return r.refuse(func(gate.Finding) bool { return true })
@@ -233,8 +190,8 @@ func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) e
 	return errors.Join(errs...)
 }
 
-func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, env []string) error {
-	if err := r.deploy(ctx, t, s.Log, env); err != nil {
+func (r *run) deployTarget(ctx context.Context, t *target, j job) error {
+	if err := r.deploy(ctx, t, j); err != nil {
 		if !errors.Is(err, errInterrupted) {
 			t.Outcome = report.Failed
 		}
@@ -245,11 +202,11 @@ func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, env 
 }
 
 // verifyTarget verifies a cluster, and goes back when it fails and the environment says so.
-func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, env []string) error {
+func (r *run) verifyTarget(ctx context.Context, t *target, j job) error {
 	if t.Outcome != report.Deployed {
 		return nil
 	}
-	err := r.verify(ctx, t, t.To, s.Log, env)
+	err := r.verify(ctx, t, t.To, j)
 	if err == nil || errors.Is(err, errInterrupted) {
 		return err
 	}
@@ -261,7 +218,7 @@ func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, env 
 	if t.environment.OnFailedVerify != "rollback" || last == "" || last == t.To {
 		return err
 	}
-	if back := r.goBack(ctx, t, t.To, last, s.Log, env); back != nil {
+	if back := r.goBack(ctx, t, t.To, last, j); back != nil {
 		return errors.Join(err, back)
 	}
 	t.Outcome = report.RolledBack
@@ -284,15 +241,8 @@ func (r *run) finish() {
 			r.record.Outcome = report.Deployed
 		}
 	}
-	for _, s := range r.record.Stages {
-		allowed, _ := r.config.Stages.Get(s.Name)
-		switch s.Outcome {
-		case report.Refused, report.Failed, report.RolledBack, report.Interrupted:
-			if !allowed.AllowFail || s.Outcome == report.Interrupted {
-				r.record.Outcome = s.Outcome
-				return
-			}
-		}
+	if worst := r.worst(); worst != "" {
+		r.record.Outcome = worst
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // command runs a command of the user's own, reads the values that it leaves for later
 // stages, and keeps its artifacts.
-func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage, env []string) error {
+func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage, j job) error {
 	dir, err := os.MkdirTemp(r.State, "stage-*")
 	if err != nil {
 		return err
@@ -27,35 +27,21 @@ func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *
 	if err := os.WriteFile(output, nil, 0o600); err != nil {
 		return err
 	}
-	env = append(env, "DEPLOYER_CI_OUTPUT="+output, "DEPLOYER_CI_REVISION="+r.commit, "DEPLOYER_CI_REPORTS="+r.Reports())
+	j.env = append(j.env, "DEPLOYER_CI_OUTPUT="+output, "DEPLOYER_CI_REVISION="+r.commit, "DEPLOYER_CI_REPORTS="+r.Reports())
 	words := e.Value.Command
-	if _, err := r.execute(ctx, command{program: Program{words[0], words[0]}, args: words[1:], dir: r.dir, env: env, log: s.Log}); err != nil {
+	if _, err := r.execute(ctx, j, command{program: Program{words[0], words[0]}, args: words[1:], dir: r.dir}); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(output)
 	if err != nil {
 		return err
 	}
-	if s.Outputs, err = parseOutputs(string(data), e.Value.Outputs); err != nil {
+	values, err := parseOutputs(string(data), e.Value.Outputs)
+	if err != nil {
 		return err
 	}
-	r.outputs[e.Key] = s.Outputs
-	for name, value := range s.Outputs {
-		if r.Mask(value) != value {
-			s.Outputs = without(s.Outputs, name) // it is passed on, and not reported
-		}
-	}
+	r.setOutputs(s, values)
 	return r.keepArtifacts(e.Value.Artifacts)
-}
-
-func without(values map[string]string, name string) map[string]string {
-	out := map[string]string{}
-	for k, v := range values {
-		if k != name {
-			out[k] = v
-		}
-	}
-	return out
 }
 
 // parseOutputs reads NAME=VALUE lines. Each declared output must be there, and no other.
