@@ -25,6 +25,9 @@ type Change struct {
 	// Unsupported are hosts that lose a role other than master and stay in the cluster.
 	Unsupported []HostRoles `json:"unsupported,omitempty"`
 	Readdressed []HostRoles `json:"readdressed,omitempty"` // hosts with another address
+	// Stranded are hosts that an interrupted deploy may have left in the cluster, that the new
+	// revision does not name, and that no step takes out; see Interrupted.
+	Stranded []HostRoles `json:"stranded,omitempty"`
 
 	Versions []Version `json:"versions,omitempty"`
 	// Settings are the keys of the cluster that differ; HostSettings are the keys of hosts that

@@ -98,6 +98,14 @@ func supported(in Input) (out []Finding) {
 		out = append(out, Finding{Message: "masters become minions while other hosts join or leave",
 			Advice: "push the new roles alone", Pos: first(c.Demoted)})
 	}
+	if len(c.Stranded) > 0 {
+		hosts := make([]string, len(c.Stranded))
+		for i, h := range c.Stranded {
+			hosts[i] = h.Host
+		}
+		out = append(out, Finding{Message: fmt.Sprintf("an interrupted deploy may have left %s in the cluster, and the inventory does not name them", inventory.CompressText(hosts)),
+			Advice: "push an inventory with these hosts and let it be deployed, or remove them with `deployer scale-down` and the inventory that has them", Pos: c.Stranded[0].Pos})
+	}
 	for _, h := range c.Unsupported {
 		out = append(out, Finding{Message: fmt.Sprintf("%s would lose the role %s and stay in the cluster", h.Host, strings.Join(h.Roles, ", ")),
 			Advice: "take the host out with one push and add it with another", Pos: h.Pos})

@@ -23,7 +23,9 @@ type target struct {
 	rules         gate.Rules
 	state         repository.ClusterState
 	before, after *change.Site
-	planFile      string
+	// interrupted is a deploy of another revision that did not complete; nil for none.
+	interrupted *repository.Deploying
+	planFile    string
 }
 
 // Assess compares the clusters of the new revision with what they are now, and applies the
@@ -127,6 +129,11 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 		}
 	}
 	t.Change = change.Between(t.before, t.after)
+	if p.Old == "" {
+		if err := p.continueFrom(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	t.derive(p)
 	t.Findings = append(t.Findings, gate.Check(t.input(p, false))...)
 	return t, nil
@@ -170,14 +177,12 @@ func (t *target) input(p *Pipeline, rollback bool) gate.Input {
 }
 
 // base returns the commit that a cluster has: Options.Old, the last verified commit, or the
-// commit before the push. A deploy that has failed behind its changes of hosts is the base
-// itself, because the cluster has the hosts of its revision.
+// commit before the push. For an interrupted deploy it is the commit that the deploy started
+// from.
 func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
 	given := p.Old
 	switch {
 	case given != "":
-	case s.Deploying != nil && s.Deploying.To != p.commit && s.Deploying.HostsChanged():
-		given = s.Deploying.To
 	case s.Deploying != nil:
 		given = s.Deploying.From
 	case s.LastVerified() != "":

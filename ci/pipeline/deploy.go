@@ -16,7 +16,10 @@ import (
 // deploy carries out the change of a cluster, step by step, and records each in the
 // repository, so that any later run knows where this one stopped.
 func (p *Pipeline) deploy(ctx context.Context, t *target, j job) error {
-	return p.carryOut(ctx, t, repository.Deploying{From: t.From, To: t.To}, j)
+	if was := t.interrupted; was != nil {
+		j.printf("%s: the deploy of %s stopped after %d of %d steps; this one starts from what they have left\n", t.Name, report.Short(was.To), was.Done, len(was.Steps))
+	}
+	return p.carryOut(ctx, t, repository.Deploying{From: t.From, To: t.To, After: t.interrupted}, j)
 }
 
 func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deploying, j job) error {
@@ -29,7 +32,6 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 		if err := p.resumeOther(ctx, t, was, j); err != nil {
 			return err
 		}
-		d.Done = doneBefore(was, d.Steps)
 	}
 	for d.Done < len(t.Steps) {
 		step := t.Steps[d.Done]
@@ -78,22 +80,10 @@ func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.D
 // done returns how many of the first steps are done already.
 func (t *target) done() int {
 	was := t.state.Deploying
-	switch {
-	case was == nil:
-		return 0
-	case was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.commandLines()):
+	if was != nil && was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.commandLines()) {
 		return was.Done
 	}
-	return doneBefore(was, t.commandLines())
-}
-
-// doneBefore returns how many of the first steps an earlier deploy has carried out already.
-func doneBefore(was *repository.Deploying, steps []string) int {
-	n := 0
-	for n < min(was.Done, len(steps)) && was.Steps[n] == steps[n] && strings.Contains(steps[n], " scale-") {
-		n++
-	}
-	return n
+	return 0
 }
 
 // record writes the progress of a deploy to the repository.

@@ -310,8 +310,8 @@ func TestKilledRunIsResumedElsewhere(t *testing.T) {
 	}
 }
 
-// TestNewPushAfterFailure: the deploy of b stopped behind the departure of n1, so that the
-// deploy of c does not take it out again.
+// TestNewPushAfterFailure: the deploy of b stopped behind the departure of n1, so the deploy
+// of c does not take it out again. n4 may have joined, and only b names it: c takes it out.
 func TestNewPushAfterFailure(t *testing.T) {
 	s := deployed(t, nil)
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:4]")})
@@ -323,7 +323,57 @@ func TestNewPushAfterFailure(t *testing.T) {
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("c", "v1.35.4", "n[2:3]")})
 	r, _ = s.run(s.options())
 	s.requireOutcome(r, report.Deployed)
-	s.requireCalls("resume --yes @b", "scale-up n3 @c", "verify @c")
+	s.requireCalls("scale-down n4 --check @b", "resume --yes @b", "scale-down --yes n4 @b", "scale-up n3 @c", "verify @c")
+}
+
+// TestInterruptedTwice: the deploy of c, which follows the failed one of b, is killed too,
+// and its steps stay the same.
+func TestInterruptedTwice(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:4]")})
+	s.write(filepath.Join(s.fake, "fail scale-up"), "1")
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Failed)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("c", "v1.35.4", "n[2:3]")})
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Failed)
+	s.calls()
+	if err := os.Remove(filepath.Join(s.fake, "fail scale-up")); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options()
+	o.State = filepath.Join(t.TempDir(), "fresh")
+	r, _ = s.run(o)
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("resume --yes @c", "scale-up n3 @c", "verify @c")
+}
+
+// TestPushAfterAFirstVerifyFailed: the cluster is installed, and has no verified revision.
+func TestPushAfterAFirstVerifyFailed(t *testing.T) {
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]")})
+	s.write(filepath.Join(s.fake, "fail verify"), "5")
+	s.write(filepath.Join(s.fake, "once"), "")
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Failed)
+	s.requireCalls("apply --yes @a", "verify @a")
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:3]")})
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("scale-down n1 --check @a", "scale-down --yes n1 @a", "scale-up n3 @b", "verify @b")
+}
+
+// TestHostOfAFailedDeployComesBack: n1 has left with the deploy of b, whose next step failed.
+func TestHostOfAFailedDeployComesBack(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:3]")})
+	s.write(filepath.Join(s.fake, "fail scale-up"), "1")
+	s.write(filepath.Join(s.fake, "once"), "")
+	s.run(s.options())
+	s.calls()
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("c", "v1.35.4", "n[1:2]")})
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("scale-down n3 --check @b", "resume --yes @b", "scale-down --yes n3 @b", "scale-up n1 @c", "verify @c")
 }
 
 func TestRollbackVerb(t *testing.T) {

@@ -151,7 +151,7 @@ func Lines(c change.Change) (out []string) {
 	for _, list := range []struct {
 		verb  string
 		hosts []change.HostRoles
-	}{{"join", c.Joining}, {"leave", c.Leaving}, {"become minions", c.Demoted}, {"lose a role", c.Unsupported}, {"get another address", c.Readdressed}} {
+	}{{"join", c.Joining}, {"leave", c.Leaving}, {"become minions", c.Demoted}, {"lose a role", c.Unsupported}, {"get another address", c.Readdressed}, {"may be left in the cluster", c.Stranded}} {
 		byRoles, order := map[string][]string{}, []string{}
 		for _, h := range list.hosts {
 			roles := strings.Join(h.Roles, ", ")

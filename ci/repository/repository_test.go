@@ -141,7 +141,7 @@ func TestStateTravels(t *testing.T) {
 	if diff := cmp.Diff(s, got); diff != "" {
 		t.Error(diff)
 	}
-	if !got.Deploying.Interrupted() || got.Deploying.HostsChanged() {
+	if !got.Deploying.Interrupted() {
 		t.Errorf("%+v", got.Deploying)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -28,17 +27,15 @@ type Deploying struct {
 	Done  int      `json:"done"`
 	// Rollback is true on the way back to a verified commit.
 	Rollback bool `json:"rollback,omitempty"`
+	// After is the interrupted deploy that this one followed, and whose effects its steps
+	// take into account; nil for none. Its own After is nil.
+	After *Deploying `json:"after,omitempty"`
 	// Deployed is true when all steps have succeeded and verify is what is left.
 	Deployed bool `json:"deployed,omitempty"`
 }
 
 // Interrupted reports whether a step was started that has not succeeded.
 func (d *Deploying) Interrupted() bool { return d.Begun > d.Done }
-
-// HostsChanged reports whether no step is left that takes hosts out or adds some.
-func (d *Deploying) HostsChanged() bool {
-	return !slices.ContainsFunc(d.Steps[min(d.Done, len(d.Steps)):], func(step string) bool { return strings.Contains(step, " scale-") })
-}
 
 // maxVerified is the number of verified commits that are kept for each cluster.
 const maxVerified = 10
