@@ -58,6 +58,11 @@ func Check(in Input) []Finding {
 	}
 	r := in.Rules
 	add("supported", Block, supported(in))
+	level := Block
+	if in.Change.First {
+		level = Advise // apply installs the cluster without them
+	}
+	add("stranded", level, stranded(in.Change))
 	add("quorum", or(r.Quorum.Level, Block), quorum(in))
 	add("data_loss", or(r.DataLoss.Level, Block), dataLoss(in))
 	add("control_plane", or(r.ControlPlane.Level, Block), controlPlane(in))
@@ -98,14 +103,6 @@ func supported(in Input) (out []Finding) {
 		out = append(out, Finding{Message: "masters become minions while other hosts join or leave",
 			Advice: "push the new roles alone", Pos: first(c.Demoted)})
 	}
-	if len(c.Stranded) > 0 {
-		hosts := make([]string, len(c.Stranded))
-		for i, h := range c.Stranded {
-			hosts[i] = h.Host
-		}
-		out = append(out, Finding{Message: fmt.Sprintf("an interrupted deploy may have left %s in the cluster, and the inventory does not name them", inventory.CompressText(hosts)),
-			Advice: "push an inventory with these hosts and let it be deployed, or remove them with `deployer scale-down` and the inventory that has them", Pos: c.Stranded[0].Pos})
-	}
 	for _, h := range c.Unsupported {
 		out = append(out, Finding{Message: fmt.Sprintf("%s would lose the role %s and stay in the cluster", h.Host, strings.Join(h.Roles, ", ")),
 			Advice: "take the host out with one push and add it with another", Pos: h.Pos})
@@ -116,6 +113,19 @@ func supported(in Input) (out []Finding) {
 			Advice: "versions are lowered by `deployer ci rollback` or `deployer rollback` only", Pos: v.Pos})
 	}
 	return out
+}
+
+// stranded finds hosts that an interrupted deploy may have left and that no step takes out.
+func stranded(c change.Change) []Finding {
+	if len(c.Stranded) == 0 {
+		return nil
+	}
+	hosts := make([]string, len(c.Stranded))
+	for i, h := range c.Stranded {
+		hosts[i] = h.Host
+	}
+	return []Finding{{Message: fmt.Sprintf("an interrupted deploy may have left %s in the cluster, and the inventory does not name them", inventory.CompressText(hosts)),
+		Advice: "push an inventory with these hosts and let it be deployed, or remove them with `deployer scale-down` and the inventory that has them", Pos: c.Stranded[0].Pos}}
 }
 
 // quorum finds pushes after which less than a majority of the members of etcd is unchanged.

@@ -195,3 +195,14 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestStrandedHosts(t *testing.T) {
+	c := change.Change{Stranded: []change.HostRoles{{Host: "n7", Roles: []string{inventory.Minion}}}}
+	for first, want := range map[bool]gate.Level{true: gate.Advise, false: gate.Block} {
+		c.First = first
+		found := gate.Check(gate.Input{Change: c, New: cluster(3, 2)})
+		if len(found) != 1 || found[0].Rule != "stranded" || found[0].Level != want || !strings.Contains(found[0].Message, "n7") {
+			t.Errorf("first install %v: %v", first, found)
+		}
+	}
+}
