@@ -39,6 +39,9 @@ func (s *site) runbookWith(block string, words []string, others ...int) (output 
 			argv := strings.Fields(strings.NewReplacer(append(words, " -i inventory.yaml", "")...).Replace(line))
 			switch argv[0] {
 			case "deployer":
+				if argv[1] == "apply" { // it may have a plan instead of an inventory
+					argv = append(argv, "-i", s.Inventory)
+				}
 				o := s.Deployer(argv[1:]...)
 				if !slices.Contains(others, o.Code) {
 					s.RequireExit(o, 0)
