@@ -33,6 +33,15 @@ func omitted(name string) bool {
 	}, name)
 }
 
+// provider returns the package that stands for a virtual one in images: of its providers the
+// one that Debian installs on every machine. Other names stay as they are.
+func provider(name string) string {
+	if name == "awk" {
+		return "mawk"
+	}
+	return name
+}
+
 // closure returns the roots and all their dependencies, sorted by name. It calls show
 // once for each level of the tree.
 func closure(roots []string, show func(names []string) (map[string]deb, error)) ([]deb, error) {
@@ -62,6 +71,7 @@ func nextLevel(found, level map[string]deb) []string {
 	next := map[string]bool{}
 	for _, d := range level {
 		for _, dependency := range d.Depends {
+			dependency = provider(dependency)
 			if _, ok := found[dependency]; ok || omitted(dependency) || provided(found, dependency) {
 				continue
 			}

@@ -38,6 +38,8 @@ func TestClosure(t *testing.T) {
 		"libgcc": {},
 		"dpkg":   {Depends: []string{"tar"}}, // left out, and so is what it needs
 		"broken": {Depends: []string{"gone"}},
+		"base":   {Depends: []string{"awk"}}, // which no package is
+		"mawk":   {Provides: []string{"awk"}},
 	}
 	show := func(names []string) (map[string]deb, error) {
 		answer := map[string]deb{}
@@ -59,6 +61,9 @@ func TestClosure(t *testing.T) {
 	}
 	if want := []string{"common", "libc6", "libgcc", "nginx", "stream"}; !slices.Equal(names, want) {
 		t.Errorf("closure is %q, want %q", names, want)
+	}
+	if got, err = closure([]string{"base"}, show); err != nil || len(got) != 2 || got[1].Name != "mawk" {
+		t.Errorf("closure of a package that needs a virtual one: %v, %v", got, err)
 	}
 	if _, err := closure([]string{"broken"}, show); err == nil || !strings.Contains(err.Error(), "no Debian package gone") {
 		t.Errorf("error is %v", err)
