@@ -131,6 +131,7 @@ type KubeProxy struct {
 type Containerd struct {
 	Registries  []Registry          `json:"registries"`
 	Authorities []RegistryAuthority `json:"authorities"`
+	Credentials []RegistryLogin     `json:"credentials"`
 }
 
 // Kubelet is the part of the kubelets' configuration that other roles need.

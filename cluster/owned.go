@@ -18,6 +18,7 @@ const (
 	dirProxy     = dirKubernetes + "/proxy"
 	dirCerts     = "/etc/containerd/certs.d"
 	dirUnits     = "/etc/systemd/system"
+	dirKubelet   = "/var/lib/kubelet"
 )
 
 // OwnedDirs lists the directories that deployer writes to on a host. The units exclude
@@ -26,7 +27,7 @@ const (
 // running.
 func OwnedDirs(c *Cluster, n Node) []Owned {
 	manifests, proxy, certs, authorities := []string{}, []string{}, []string{}, []string{}
-	deployer, units, timers := []string{}, []string{}, []string{}
+	deployer, units, timers, kubelet := []string{}, []string{}, []string{}, []string{}
 	conf := c.Proxy.Kind + ".conf"
 	if n.RunsAPIServer {
 		manifests = append(manifests, "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
@@ -49,6 +50,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		}
 		for _, a := range c.Containerd.Authorities {
 			authorities = append(authorities, filepath.Base(a.Path))
+		}
+		if len(c.Containerd.Credentials) > 0 {
+			kubelet = append(kubelet, "config.json")
 		}
 	}
 	if n.IsEtcd {
@@ -75,5 +79,6 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		{Path: dirDeployer, Files: "*", Keep: deployer},
 		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs},
 		{Path: dirRegistryCA, Files: "*.crt", Keep: authorities},
+		{Path: dirKubelet, Files: "config.json", Keep: kubelet},
 	}
 }

@@ -20,12 +20,15 @@ type Registry struct {
 	Server  string           `json:"server"`  // URL of the registry, which is tried after the mirrors
 	CA      string           `json:"ca"`      // path of the CA certificate of the registry; empty: the CA certificates of the host
 	Mirrors []RegistryMirror `json:"mirrors"` // mirrors in the order in which they are tried
+	Secret  bool             `json:"secret"`  // a mirror has credentials
 }
 
 // RegistryMirror is a server that containerd tries before the registry.
 type RegistryMirror struct {
-	URL string `json:"url"` // URL of the mirror, with http or https
-	CA  string `json:"ca"`  // path of the CA certificate of the mirror; empty: the CA certificates of the host
+	URL      string `json:"url"`      // URL of the mirror, with http or https
+	CA       string `json:"ca"`       // path of the CA certificate of the mirror; empty: the CA certificates of the host
+	Username string `json:"username"` // user name at the mirror; empty: no credentials
+	Password string `json:"password"` // password or token of the user
 }
 
 // RegistryAuthority is the CA of a registry's or mirror's certificate.
@@ -60,8 +63,12 @@ func registries(s ContainerdSpec) []Registry {
 		}
 		for _, mirror := range s.Mirrors[name] {
 			m := RegistryMirror{URL: mirror}
-			if u, err := url.Parse(mirror); err == nil && u.Scheme == "https" {
+			u, err := url.Parse(mirror)
+			if err == nil && u.Scheme == "https" {
 				m.CA = authorityPath(s, u.Host)
+			}
+			if err == nil && s.Credentials[u.Host].Username != "" {
+				m.Username, m.Password, r.Secret = s.Credentials[u.Host].Username, s.Credentials[u.Host].Password, true
 			}
 			r.Mirrors = append(r.Mirrors, m)
 		}
@@ -78,6 +85,7 @@ func authorityPath(s ContainerdSpec, host string) string {
 }
 
 func (c *checker) checkRegistries() {
+	c.checkRegistryCredentials()
 	s := c.spec.Containerd
 	for _, registry := range sortedKeys(s.Mirrors) {
 		key := "cluster.containerd.mirrors." + registry

@@ -46,3 +46,46 @@ func TestRegistries(t *testing.T) {
 		t.Errorf("authorities %+v", got)
 	}
 }
+
+func TestRegistryCredentials(t *testing.T) {
+	t.Parallel()
+	c := mustResolve(t, cluster.Spec{Containerd: cluster.ContainerdSpec{
+		Mirrors: map[string][]string{"docker.io": {"https://mirror.example:5000", "https://open.example"}},
+		Credentials: map[string]cluster.RegistryCredentials{
+			"mirror.example:5000": {Username: "reader", Password: "of the mirror"},
+			"docker.io":           {Username: "hub", Password: "of the hub"},
+		},
+	}}, fleet(masters(1)))
+	want := []cluster.RegistryLogin{
+		{Registry: "docker.io", Key: "https://index.docker.io/v1/", Username: "hub", Password: "of the hub"},
+		{Registry: "mirror.example:5000", Key: "mirror.example:5000", Username: "reader", Password: "of the mirror"},
+	}
+	if diff := cmp.Diff(want, c.Containerd.Credentials); diff != "" {
+		t.Error(diff)
+	}
+	mirrors := []cluster.RegistryMirror{{URL: "https://mirror.example:5000", Username: "reader", Password: "of the mirror"}, {URL: "https://open.example"}}
+	if r := c.Containerd.Registries[0]; !r.Secret || !cmp.Equal(mirrors, r.Mirrors) {
+		t.Errorf("registry %+v", r)
+	}
+	if p := cluster.PlainSecrets(c, func(text string) bool { return text == "of the hub" }); len(p) != 1 || p[0].Subject != "cluster.containerd.credentials.mirror.example:5000.password" {
+		t.Errorf("problems %+v, want one of the password that is not marked", p)
+	}
+}
+
+// TestCredentialsAreRemoved: the file of the kubelet stays as long as a registry has
+// credentials.
+func TestCredentialsAreRemoved(t *testing.T) {
+	t.Parallel()
+	for _, with := range []bool{true, false} {
+		var spec cluster.Spec
+		if with {
+			spec.Containerd.Credentials = map[string]cluster.RegistryCredentials{"docker.io": {Username: "u", Password: "p"}}
+		}
+		c := mustResolve(t, spec, fleet(masters(1)))
+		for _, owned := range c.Nodes[c.Masters[0]].Owned {
+			if kept := len(owned.Keep) > 0; owned.Path == "/var/lib/kubelet" && kept != with {
+				t.Errorf("with credentials %v: %+v", with, owned)
+			}
+		}
+	}
+}

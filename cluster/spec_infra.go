@@ -61,4 +61,16 @@ type NetworkSpec struct {
 type ContainerdSpec struct {
 	Mirrors     map[string][]string `yaml:"mirrors" doc:"Mirrors of each registry, tried in order before the registry itself, such as docker.io: [https://mirror.example]."`
 	Authorities map[string]string   `yaml:"authorities" doc:"CA certificates in PEM form of registries and mirrors, by host and port as in the address, such as mirror.example:5000; default: the CA certificates of the host."`
+
+	Credentials map[string]RegistryCredentials `yaml:"credentials" doc:"Credentials of registries and mirrors, by host and port as in references of images, such as registry.example:5000. Nodes use them for pulls of all pods, deployer for artifacts and images."`
+}
+
+// RegistryCredentials are a value of `cluster.containerd.credentials:`.
+type RegistryCredentials struct {
+	// Name of the user.
+	Username string `yaml:"username" doc:"Name of the user, or of the robot account."`
+	// Password of the user; it must be marked as secret.
+	Password string `yaml:"password" doc:"Password or token of the user, as !env NAME or !secret TEXT."`
+	// Path of a file whose first line is the password, in place of Password.
+	PasswordFile string `yaml:"password_file" doc:"File whose first line is the password or token, relative to the inventory."`
 }

@@ -138,9 +138,20 @@ var brokenClusters = []struct {
 	{"authority with its key", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Authorities = map[string]string{"mirror:5000": sampleCA + "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"}
 	}, "bad-certificate cluster.containerd.authorities.mirror:5000", "not a certificate"},
+	{"credentials of a path", credentials("../x", cluster.RegistryCredentials{Username: "u", Password: "p"}), "bad-registry cluster.containerd.credentials.../x", "docker.io"},
+	{"no password", credentials("docker.io", cluster.RegistryCredentials{Username: "u"}), "bad-credentials cluster.containerd.credentials.docker.io", "password_file"},
+	{"no user", credentials("docker.io", cluster.RegistryCredentials{Password: "p"}), "bad-credentials cluster.containerd.credentials.docker.io", "username"},
+	{"user with a colon", credentials("docker.io", cluster.RegistryCredentials{Username: "a:b", Password: "p"}), "bad-credentials cluster.containerd.credentials.docker.io.username", "colon"},
+	{"password of two lines", credentials("docker.io", cluster.RegistryCredentials{Username: "u", Password: "p\nq"}), "bad-credentials cluster.containerd.credentials.docker.io", "end of a line"},
 	{"recipient", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Recipients = []string{"AGE-SECRET-KEY-1"} }, "bad-recipient cluster.etcd.backup.recipients", "no public key of age or SSH"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
+}
+
+func credentials(registry string, given cluster.RegistryCredentials) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Credentials = map[string]cluster.RegistryCredentials{registry: given}
+	}
 }
 
 func override(m map[string]any) func(*cluster.Spec, *[]cluster.Host) {

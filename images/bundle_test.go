@@ -18,7 +18,7 @@ func writeTestBundle(t *testing.T) (c *Catalogue, path string) {
 	p := newPublisher(t)
 	p.put(toolPath, payload(100_000))
 	c = testCatalogue(t, p.URL, "registry.example")
-	r := newResolver(t, c, NewUpstream())
+	r := newResolver(t, c, NewUpstream(nil))
 	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func writeTestBundle(t *testing.T) (c *Catalogue, path string) {
 // A bundle is all that a controller needs: no publisher, no store and no lock file.
 func TestBundleIsASource(t *testing.T) {
 	c, path := writeTestBundle(t)
-	source, err := OpenSource(filepath.Base(path), filepath.Dir(path))
+	source, err := OpenSource(filepath.Base(path), filepath.Dir(path), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestArchiveIsExpanded(t *testing.T) {
 	published := gzipped(t, plain)
 	p.put("/bundle-4.5.6.tgz", published)
 	p.put("/SUMS", fmt.Appendf(nil, "%s  bundle-4.5.6.tgz\n", hexOf(published)))
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	ref := Ref{Name: "bundle", Version: "v4.5.6", Arch: "amd64"}
 	if err := r.Fetch(t.Context(), []Ref{ref}, nil); err != nil {
 		t.Fatal(err)

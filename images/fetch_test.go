@@ -20,7 +20,7 @@ func TestFetchPinsAndResolves(t *testing.T) {
 	p := newPublisher(t)
 	content := payload(300_000)
 	p.put(toolPath, content)
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 
 	if _, err := r.Resolve(t.Context(), toolRef); !errors.Is(err, ErrUnpinned) {
 		t.Fatalf("before fetch: %v, want ErrUnpinned", err)
@@ -131,7 +131,7 @@ func TestFetchFaults(t *testing.T) {
 			p := newPublisher(t)
 			p.put(toolPath, content)
 			test.prepare(p)
-			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 			err := r.Fetch(t.Context(), []Ref{toolRef}, nil)
 			if test.asked != "" && p.asked(test.asked) == 0 {
 				t.Errorf("no request %q among %q", test.asked, p.requests)
@@ -173,7 +173,7 @@ func TestFetchResumesAfterKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPublisher(t)
 			p.put(toolPath, content)
-			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 			if err := os.WriteFile(partialFile(r.Store, hexOf(content)), left, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestFetchEndsAStalledDownload(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	r.Stall = 500 * time.Millisecond // the rest comes within that on a busy machine, too
 	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestFetchEndsAStalledDownload(t *testing.T) {
 func TestFetchReportsAllErrorsAndKeepsTheGood(t *testing.T) {
 	p := newPublisher(t)
 	p.put(toolPath, payload(1000))
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	bundle := Ref{"bundle", "v4.5.6", "amd64"}
 	other := Ref{"tool", "v9.9.9", "amd64"}
 	err := r.Fetch(t.Context(), []Ref{bundle, toolRef, other}, nil)
@@ -239,7 +239,7 @@ func TestFetchStopsWithItsContext(t *testing.T) {
 		close(started)
 		<-r.Context().Done()
 	})
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { <-started; cancel(errors.New("stopped by the user")) }()
 	err := r.Fetch(ctx, []Ref{toolRef}, nil)
@@ -251,7 +251,7 @@ func TestFetchStopsWithItsContext(t *testing.T) {
 func TestFetchReportsProgress(t *testing.T) {
 	p := newPublisher(t)
 	p.put(toolPath, payload(100_000))
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	var seen []Progress
 	if err := r.Fetch(t.Context(), []Ref{toolRef}, func(p Progress) { seen = append(seen, p) }); err != nil {
 		t.Fatal(err)

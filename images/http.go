@@ -22,17 +22,21 @@ type httpSource struct {
 	client *http.Client
 	// mirror is the base address; nil for upstream.
 	mirror *url.URL
+	// logins are the credentials of the inventory.
+	logins Logins
 }
 
 // NewUpstream returns the source of the publishers' own servers, by the URLs of the
-// catalogue. Proxies come from the environment (HTTPS_PROXY, NO_PROXY).
-func NewUpstream() Source { return &httpSource{client: newClient()} }
+// catalogue. Proxies come from the environment (HTTPS_PROXY, NO_PROXY), credentials for
+// images from [Keychain] with the logins.
+func NewUpstream(logins Logins) Source { return &httpSource{client: newClient(), logins: logins} }
 
 // NewMirror returns the source of a server with the publishers' layout below base,
 // the publisher's host as first path element: dl.k8s.io/release/... for files,
 // registry.k8s.io/kube-proxy for images. Credentials for files may be part of the
-// URL, those for images come from docker's configuration.
-func NewMirror(base string) (Source, error) {
+// URL, else they are those of logins for its host; those for images come from [Keychain]
+// with the logins.
+func NewMirror(base string, logins Logins) (Source, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("artifact mirror %q is not an http or https address", base)
@@ -40,7 +44,7 @@ func NewMirror(base string) (Source, error) {
 	if u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("artifact mirror %q: an address without ? and # is needed", u.Redacted())
 	}
-	return &httpSource{client: newClient(), mirror: u}, nil
+	return &httpSource{client: newClient(), mirror: u, logins: logins}, nil
 }
 
 func newClient() *http.Client {
@@ -91,6 +95,9 @@ func (r *httpSource) get(ctx context.Context, address string, offset int64) (res
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return resumable.Content{}, err
+	}
+	if login, ok := r.logins[request.URL.Host]; ok && r.mirror != nil && request.URL.User == nil {
+		request.SetBasicAuth(login.Username, login.Password)
 	}
 	return resumable.Get(r.client, request, offset)
 }

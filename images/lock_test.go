@@ -123,7 +123,7 @@ func TestPublisherReplacesAFile(t *testing.T) {
 	p := newPublisher(t)
 	first, second := payload(1000), payload(2000)
 	p.put(toolPath, first)
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	refs := []Ref{toolRef}
 	if err := r.Fetch(t.Context(), refs, nil); err != nil {
 		t.Fatal(err)

@@ -4,17 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	registry "github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// pullOptions use docker's configuration for credentials, and proxies of the environment.
+// pullOptions use [Keychain] for credentials, and proxies of the environment.
 func pullOptions(ctx context.Context, arch string) []registry.Option {
 	return []registry.Option{
 		registry.WithContext(ctx),
-		registry.WithAuthFromKeychain(authn.DefaultKeychain),
+		registry.WithAuthFromKeychain(Keychain(nil)),
 		registry.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}),
 	}
 }

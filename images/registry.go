@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	registry "github.com/google/go-containerregistry/pkg/v1/remote"
@@ -88,7 +87,7 @@ func (r *httpSource) repository(a Artifact, ref Ref) (name.Repository, error) {
 func (r *httpSource) registryOptions(ctx context.Context, ref Ref) []registry.Option {
 	return []registry.Option{
 		registry.WithContext(ctx),
-		registry.WithAuthFromKeychain(authn.DefaultKeychain),
+		registry.WithAuthFromKeychain(Keychain(r.logins)),
 		registry.WithPlatform(v1.Platform{OS: "linux", Architecture: ref.Arch}),
 		registry.WithTransport(r.client.Transport),
 		// One layer of retries is enough, see Resolver.

@@ -92,7 +92,7 @@ func push(t *testing.T, image string) map[string]v1.Image {
 func TestFetchImage(t *testing.T) {
 	host := newRegistry(t, nil)
 	images := push(t, host+"/team/picture:v1.2.3")
-	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream())
+	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream(nil))
 	arm := Ref{"picture", "v1.2.3", "arm64"}
 	if err := r.Fetch(t.Context(), []Ref{pictureRef, arm}, nil); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestImageTagMoves(t *testing.T) {
 	host := newRegistry(t, nil)
 	image := host + "/team/picture:v1.2.3"
 	before := push(t, image)["amd64"]
-	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream())
+	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream(nil))
 	if err := r.Fetch(t.Context(), []Ref{pictureRef}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestImageTampered(t *testing.T) {
 		})
 		push(t, host+"/team/picture:v1.2.3")
 		on = true
-		r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream())
+		r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream(nil))
 		if err := r.Fetch(t.Context(), []Ref{pictureRef}, nil); err == nil {
 			t.Errorf("tampered %s was accepted", part)
 		}
@@ -241,7 +241,7 @@ func TestImageOfAnotherPlatform(t *testing.T) {
 	if err := remote.Write(ref, randomImage(t, "arm64")); err != nil {
 		t.Fatal(err)
 	}
-	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream())
+	r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream(nil))
 	err = r.Fetch(t.Context(), []Ref{pictureRef}, nil)
 	if err == nil || !strings.Contains(err.Error(), "is for linux/arm64, not for linux/amd64") {
 		t.Errorf("error is %v", err)

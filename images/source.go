@@ -39,13 +39,13 @@ type Offer struct {
 
 // OpenSource returns the source for a setting of the inventory: "upstream" or empty,
 // an http or https URL of a mirror, or the path of a directory or a bundle; a relative
-// path starts at dir.
-func OpenSource(spec, dir string) (Source, error) {
+// path starts at dir. logins are the credentials of registries and mirrors.
+func OpenSource(spec, dir string, logins Logins) (Source, error) {
 	switch {
 	case spec == "" || spec == "upstream":
-		return NewUpstream(), nil
+		return NewUpstream(logins), nil
 	case strings.HasPrefix(spec, "http://"), strings.HasPrefix(spec, "https://"):
-		return NewMirror(spec)
+		return NewMirror(spec, logins)
 	case strings.Contains(spec, "://"):
 		return nil, fmt.Errorf("artifact source %q: neither upstream, nor an http or https address, nor a directory", spec)
 	}

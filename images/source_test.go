@@ -14,7 +14,7 @@ func TestMirror(t *testing.T) {
 	content := payload(10_000)
 	p := newPublisher(t)
 	p.put("/mirror/dl.example.org/release/v1.2.3/amd64/tool", content)
-	mirror, err := NewMirror(strings.Replace(p.URL, "http://", "http://reader:secret@", 1) + "/mirror")
+	mirror, err := NewMirror(strings.Replace(p.URL, "http://", "http://reader:secret@", 1)+"/mirror", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestMirrorErrorsHideCredentials(t *testing.T) {
 		if stopped {
 			p.Close()
 		}
-		mirror, err := NewMirror(address.String())
+		mirror, err := NewMirror(address.String(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestMirrorErrorsHideCredentials(t *testing.T) {
 func TestMirrorOfImages(t *testing.T) {
 	host := newRegistry(t, nil)
 	img := push(t, host+"/cache/registry.example.org/team/picture:v1.2.3")["amd64"]
-	mirror, err := NewMirror("http://" + host + "/cache/")
+	mirror, err := NewMirror("http://"+host+"/cache/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOpenSource(t *testing.T) {
 		"https://m.example/?x":  "",
 		filepath.Join(dir, "x"): "",
 	} {
-		source, err := OpenSource(spec, filepath.Dir(dir))
+		source, err := OpenSource(spec, filepath.Dir(dir), nil)
 		switch {
 		case want == "" && err == nil:
 			t.Errorf("%q was accepted as %s", spec, source)

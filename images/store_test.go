@@ -15,7 +15,7 @@ func fetched(t *testing.T, content []byte) (*Resolver, Blob) {
 	t.Helper()
 	p := newPublisher(t)
 	p.put(toolPath, content)
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestPartialOfSomebodyElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPublisher(t)
 			p.put(toolPath, content)
-			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 			elsewhere := filepath.Join(r.Store.Root(), "elsewhere")
 			if err := os.WriteFile(elsewhere, []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
@@ -203,7 +203,7 @@ func TestFetchByManyAtOnce(t *testing.T) {
 	p := newPublisher(t)
 	content := payload(500_000)
 	p.put(toolPath, content)
-	first := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream())
+	first := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -212,7 +212,7 @@ func TestFetchByManyAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			r := &Resolver{Catalogue: first.Catalogue, Store: store, Lock: openLockIn(first.Lock.Path(), t), Source: NewUpstream()}
+			r := &Resolver{Catalogue: first.Catalogue, Store: store, Lock: openLockIn(first.Lock.Path(), t), Source: NewUpstream(nil)}
 			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
 				t.Error(err)
 				return

@@ -88,6 +88,14 @@ func (inv *Inventory) Names() []string {
 // Secrets lists the texts marked !secret or !env, which must not appear in any output.
 func (inv *Inventory) Secrets() []string { return slices.Clone(inv.secrets) }
 
+// AddSecret adds a text to Secrets, which a file beside the inventory has. It must not be
+// called concurrently.
+func (inv *Inventory) AddSecret(text string) {
+	if text != "" && !slices.Contains(inv.secrets, text) {
+		inv.secrets = append(inv.secrets, text)
+	}
+}
+
 // Table returns the hosts of every group and role, and of the names that always exist:
 // all, node (masters and minions), and etcd, which defaults to the masters. Each list is
 // in the order of the file.

@@ -63,7 +63,11 @@ func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (images
 	if o.Bundle != "" {
 		return images.OpenBundle(o.Bundle, o.BundleKey)
 	}
-	source, err := images.OpenSource(spec.Source, inv.Dir)
+	logins, err := registryLogins(inv)
+	if err != nil {
+		return nil, err
+	}
+	source, err := images.OpenSource(spec.Source, inv.Dir, logins)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", inv.File, err)
 	}

@@ -36,6 +36,9 @@ func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[str
 	if err != nil {
 		return nil, err
 	}
+	if err := readRegistryPasswords(inv, &spec); err != nil {
+		return nil, err
+	}
 	spec.Etcd.AllowEven = spec.Etcd.AllowEven || change != nil
 	spec.Kubernetes = cmp.Or(kubernetes, spec.Kubernetes)
 	fillVersions(&spec.Versions, offered)

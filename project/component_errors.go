@@ -48,25 +48,25 @@ func componentPos(inv *inventory.Inventory, m componentconfig.InvalidValue) (str
 }
 
 // findKey walks mappings along a path and returns the node of the last key; nil when
-// the file does not have it. Keys may contain dots.
+// the file does not have it. A key with dots may be one element of the path or several.
 func findKey(node *yaml.Node, path []string) *yaml.Node {
-	var found *yaml.Node
-	for _, key := range path {
-		if node == nil || node.Kind != yaml.MappingNode {
-			return nil
-		}
-		found = nil
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == key {
-				found, node = node.Content[i], node.Content[i+1]
-				break
+	if node == nil || node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		for n := 1; n <= len(path); n++ {
+			if node.Content[i].Value != strings.Join(path[:n], ".") {
+				continue
+			}
+			if n == len(path) {
+				return node.Content[i]
+			}
+			if found := findKey(node.Content[i+1], path[n:]); found != nil {
+				return found
 			}
 		}
-		if found == nil {
-			return nil
-		}
 	}
-	return found
+	return nil
 }
 
 // Warnings lists flags of the cluster's components that are deprecated or could not be

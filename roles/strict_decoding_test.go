@@ -58,6 +58,8 @@ func readable(file, text string) error {
 		return staticPod(text)
 	case ext == ".conf" && path.Dir(file) == "/etc/kubernetes":
 		return kubeconfig(text)
+	case file == "/var/lib/kubelet/config.json":
+		return credentials(text)
 	case ext == ".yaml":
 		return anyObject(text)
 	case ext == ".conflist":
@@ -81,6 +83,27 @@ func readable(file, text string) error {
 		return balanced(text)
 	}
 	return fmt.Errorf("no check knows this kind of file")
+}
+
+// credentials decodes a file with credentials of registries. The kubelet takes user and
+// password of each (kubernetes pkg/credentialprovider/config.go, DockerConfigJSON) and passes
+// over keys that it does not know.
+func credentials(text string) error {
+	var config struct {
+		Auths map[string]struct{ Username, Password string }
+	}
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return err
+	}
+	for registry, c := range config.Auths {
+		if c.Username == "" || c.Password == "" {
+			return fmt.Errorf("%s has no user or no password", registry)
+		}
+	}
+	if len(config.Auths) == 0 {
+		return errors.New("it has no registry")
+	}
+	return nil
 }
 
 func eachDocument(text string, check func(string) error) error {

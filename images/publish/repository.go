@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"deployer/images"
 )
 
 // Target is a registry that images are pushed to, with an optional path below which the
@@ -32,8 +33,7 @@ func (t Target) repository(image string) (name.Repository, error) {
 	return repository, nil
 }
 
-// options use docker's or podman's configuration for credentials, and proxies of the
-// environment.
+// options use [images.Keychain] for credentials, and proxies of the environment.
 func options(ctx context.Context) []remote.Option {
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(images.Keychain(nil))}
 }

@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/unit"
 )
 
-// Purge removes the files of a directory that are not listed and whose first line marks
-// them as written by deployer. Other files stay.
+// Purge removes the files of a directory that are not listed and whose first line, or first
+// key in JSON, marks them as written by deployer. Other files stay.
 type Purge struct {
 	Path  string   `yaml:"path" required:"true" doc:"absolute path of the directory; a missing directory is no error"`
 	Files string   `yaml:"files" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`

@@ -49,8 +49,11 @@ func TestClaim(t *testing.T) {
 func TestClaimedWithoutReceipts(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]bool{
-		"# Written by deployer. Settings are in ...\n[Unit]\n": true,
-		"[Unit]\nDescription=kubelet of kubeadm\n":             false,
+		"# Written by deployer. Settings are in ...\n[Unit]\n":    true,
+		"{\"# Written by deployer.\": \"...\",\n\"auths\": {}}\n": true,
+		"{\"auths\": {\"# Written by deployer.\": {}}}\n":         false,
+		"# Written by deployer":                                   true,
+		"[Unit]\nDescription=kubelet of kubeadm\n":                false,
 		"#": false,
 	} {
 		sys := tasktest.New(t)

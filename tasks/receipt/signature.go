@@ -47,6 +47,9 @@ func noted(sys engine.System) bool {
 	return err == nil
 }
 
+// jsonBegin is before the signature in a JSON file, where it is the first key.
+const jsonBegin = `{"`
+
 // Signed reports whether a file begins with deployer's signature.
 func Signed(sys engine.System, path string) bool {
 	f, err := os.Open(sys.Path(path))
@@ -54,7 +57,7 @@ func Signed(sys engine.System, path string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	begin := make([]byte, len(signature))
-	_, err = io.ReadFull(f, begin)
-	return err == nil && strings.HasPrefix(string(begin), signature)
+	begin := make([]byte, len(jsonBegin)+len(signature))
+	n, _ := io.ReadFull(f, begin) // what a shorter file has is compared too
+	return strings.HasPrefix(strings.TrimPrefix(string(begin[:n]), jsonBegin), signature)
 }
