@@ -132,6 +132,7 @@ type Containerd struct {
 	Registries  []Registry          `json:"registries"`
 	Authorities []RegistryAuthority `json:"authorities"`
 	Credentials []RegistryLogin     `json:"credentials"`
+	Proxy       ContainerdProxy     `json:"proxy"`
 }
 
 // Kubelet is the part of the kubelets' configuration that other roles need.

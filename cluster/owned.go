@@ -51,6 +51,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		for _, a := range c.Containerd.Authorities {
 			authorities = append(authorities, filepath.Base(a.Path))
 		}
+		if c.Containerd.Proxy.Used() {
+			deployer = append(deployer, containerdEnv)
+		}
 		if len(c.Containerd.Credentials) > 0 {
 			kubelet = append(kubelet, "config.json")
 		}

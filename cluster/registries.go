@@ -86,6 +86,7 @@ func authorityPath(s ContainerdSpec, host string) string {
 
 func (c *checker) checkRegistries() {
 	c.checkRegistryCredentials()
+	c.checkContainerdProxy()
 	s := c.spec.Containerd
 	for _, registry := range sortedKeys(s.Mirrors) {
 		key := "cluster.containerd.mirrors." + registry

@@ -12,8 +12,8 @@ type RegistryLogin struct {
 	// Key is the name of the registry in the kubelet's config.json: for Docker Hub that of its
 	// first API (kubernetes pkg/credentialprovider/keyring.go, defaultRegistryKey).
 	Key      string `json:"key"`
-	Username string `json:"username"`
-	Password string `json:"password"`
+	Username string `json:"username"` // of the user
+	Password string `json:"password"` // of the user
 }
 
 // dockerHubKey is the key of Docker Hub in files with credentials.

@@ -87,7 +87,7 @@ func (r *resolver) clusterWide() {
 		API:          r.api(),
 		Etcd:         r.etcd(),
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
-		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd), Credentials: logins(s.Containerd)},
+		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd), Credentials: logins(s.Containerd), Proxy: r.containerdProxy()},
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},
 		Audit:        Audit{Enabled: *s.API.Audit.Enabled, LogDir: s.API.Audit.LogDir, MaxMiB: (s.API.Audit.MaxBackups + 1) * s.API.Audit.MaxSizeMiB, Policy: auditPolicy(s.API.Audit)},
 		Encryption:   Encryption{AtRest: *s.Encryption.AtRest, File: encryptionFile},

@@ -63,6 +63,10 @@ type ContainerdSpec struct {
 	Authorities map[string]string   `yaml:"authorities" doc:"CA certificates in PEM form of registries and mirrors, by host and port as in the address, such as mirror.example:5000; default: the CA certificates of the host."`
 
 	Credentials map[string]RegistryCredentials `yaml:"credentials" doc:"Credentials of registries and mirrors, by host and port as in references of images, such as registry.example:5000. Nodes use them for pulls of all pods, deployer for artifacts and images."`
+
+	HTTPProxy  string   `yaml:"http_proxy" doc:"URL of the proxy through which containerd of every node asks registries and mirrors without encryption, such as http://proxy.example:3128; one with a password as !env NAME or !secret TEXT. Default: none."`
+	HTTPSProxy string   `yaml:"https_proxy" doc:"As http_proxy, for registries and mirrors with HTTPS, which is nearly all."`
+	NoProxy    []string `yaml:"no_proxy" doc:"Hosts that are asked without the proxies: names, names with a dot before them for all below, addresses and ranges. Default: loopback, the ranges of pods and Services, the networks of the hosts (/24, for IPv6 /64), .svc and the domain of the cluster."`
 }
 
 // RegistryCredentials are a value of `cluster.containerd.credentials:`.

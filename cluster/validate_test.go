@@ -138,6 +138,12 @@ var brokenClusters = []struct {
 	{"authority with its key", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Authorities = map[string]string{"mirror:5000": sampleCA + "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"}
 	}, "bad-certificate cluster.containerd.authorities.mirror:5000", "not a certificate"},
+	{"proxy without scheme", func(s *cluster.Spec, _ *[]cluster.Host) { s.Containerd.HTTPSProxy = "proxy:3128" }, "bad-proxy cluster.containerd.https_proxy", "http://proxy.example:3128"},
+	{"proxy with a quote", func(s *cluster.Spec, _ *[]cluster.Host) { s.Containerd.HTTPProxy = `http://a"b@proxy:3128` }, "bad-proxy cluster.containerd.http_proxy", "http://proxy.example:3128"},
+	{"list in no_proxy", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.HTTPSProxy, s.Containerd.NoProxy = "http://proxy:3128", []string{"a,b"}
+	}, "bad-proxy cluster.containerd.no_proxy", "a,b"},
+	{"no_proxy alone", func(s *cluster.Spec, _ *[]cluster.Host) { s.Containerd.NoProxy = []string{".example"} }, "bad-proxy cluster.containerd.no_proxy", "http_proxy"},
 	{"credentials of a path", credentials("../x", cluster.RegistryCredentials{Username: "u", Password: "p"}), "bad-registry cluster.containerd.credentials.../x", "docker.io"},
 	{"no password", credentials("docker.io", cluster.RegistryCredentials{Username: "u"}), "bad-credentials cluster.containerd.credentials.docker.io", "password_file"},
 	{"no user", credentials("docker.io", cluster.RegistryCredentials{Password: "p"}), "bad-credentials cluster.containerd.credentials.docker.io", "username"},
