@@ -19,26 +19,34 @@ import (
 // The error is a *transport.Error, or the cause of ctx when ctx ended first.
 func Connect(ctx context.Context, conn transport.Conn, opts Options) (*Session, error) {
 	opts = opts.withDefaults()
-	c := &connector{conn: conn, opts: opts, started: time.Now(), marker: "deployer-" + rand.Text()}
+	c := &connector{conn: conn, opts: opts, started: time.Now(), marker: newMarker()}
 	s, err := c.connect(ctx)
 	if err == nil {
 		return s, nil
 	}
+	return nil, c.failure(ctx, err)
+}
+
+// newMarker returns a text that no other output contains.
+func newMarker() string { return "deployer-" + rand.Text() }
+
+// failure closes the connection and returns the error of a caller that got err.
+func (c *connector) failure(ctx context.Context, err error) error {
 	if isStreamEnd(err) {
 		// The end of a stream is noticed before that of the connection.
 		select {
-		case <-conn.Lost():
+		case <-c.conn.Lost():
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	if lost := conn.Err(); lost != nil {
+	if lost := c.conn.Err(); lost != nil {
 		err = lost
 	}
-	_ = conn.Close()
+	_ = c.conn.Close()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return nil, transport.Classify(opts.Host, transport.StageAgent, err, transport.Config)
+	return transport.Classify(c.opts.Host, transport.StageAgent, err, transport.Config)
 }
 
 // isStreamEnd reports whether err says that a stream has ended.
@@ -111,10 +119,14 @@ func (c *connector) handshake(ctx context.Context, t *probe) (*Session, error) {
 
 // start starts the probe.
 func (c *connector) start(ctx context.Context) (*probe, error) {
+	return c.startCommand(ctx, probeCommand(c.marker, c.method(), c.opts.Binaries, c.opts.Dir, !c.reverify))
+}
+
+// startCommand starts a command line that begins as the probe does.
+func (c *connector) startCommand(ctx context.Context, line string) (*probe, error) {
 	late := c.fail(transport.StageSession, transport.Timeout, fmt.Errorf("the host did not start a command within %v", c.opts.Timeout))
 	ctx, stop := context.WithTimeoutCause(ctx, c.opts.Timeout, late)
 	defer stop()
-	line := probeCommand(c.marker, c.method(), c.opts.Binaries, c.opts.Dir, !c.reverify)
 	start, terminal := c.conn.Start, c.wantsTerminal()
 	if terminal {
 		t, ok := c.conn.(transport.Terminals)

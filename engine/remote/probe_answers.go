@@ -15,7 +15,7 @@ type probeAnswers struct {
 	system  string // uname -sm
 	dir     string // directory for the agent
 	gzip    bool
-	present bool
+	present bool // the agent is there, or the program of StartAsRoot is about to start
 	missing bool
 	tried   []string
 	digest  string // digest of the received agent, if it was wrong
@@ -73,6 +73,8 @@ func (p *probeAnswers) set(key, value string) {
 		p.gzip = true
 	case "agent":
 		p.present, p.missing = value == "present", value == "missing"
+	case "ready": // of StartAsRoot
+		p.present = true
 	case "digest":
 		p.digest = value
 	case "tried":

@@ -38,6 +38,12 @@ type Terminals interface {
 	StartTerminal(ctx context.Context, command string) (Process, error)
 }
 
+// Resizer is implemented by processes on a terminal whose size can change.
+type Resizer interface {
+	// Resize sets the size of the terminal in characters, and tells the program on it.
+	Resize(rows, columns int) error
+}
+
 // Exit is the end of a command.
 type Exit struct {
 	// Code is the exit status, -1 when the command was killed by a signal.

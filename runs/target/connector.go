@@ -78,24 +78,11 @@ func (l local) Connect(ctx context.Context, host string) (session.Session, error
 
 // Connect implements session.Connector.
 func (c *Connector) Connect(ctx context.Context, host string) (session.Session, error) {
-	h, ok := c.targets.inv.Host(host)
-	if !ok {
-		return nil, fmt.Errorf("connecting to %s: the inventory has no such host", host)
-	}
-	password, err := c.targets.credentials.becomePassword(h)
+	conn, user, o, err := c.dial(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	target := c.targets.byHost[host]
-	conn, err := c.dialer.Dial(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	become, user := remote.Become(h.SSH.Become), target.Login()
-	if become == remote.Su {
-		user = "root"
-	}
-	opened, err := c.become(ctx, conn, user, remote.Options{Host: host, Become: become, Password: password})
+	opened, err := become(ctx, c, user, o, func() (session.Session, error) { return c.attach(ctx, conn, o) })
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -103,24 +90,63 @@ func (c *Connector) Connect(ctx context.Context, host string) (session.Session, 
 	return opened, nil
 }
 
-// become starts the agent as root, with the password of user if there is one. It does
+// StartAsRoot runs lines for a POSIX shell as root on a host, without the agent; see
+// remote.StartAsRoot. The caller closes the program.
+func (c *Connector) StartAsRoot(ctx context.Context, host, lines string, terminal bool) (*remote.RootProgram, error) {
+	conn, user, o, err := c.dial(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	started, err := become(ctx, c, user, o, func() (*remote.RootProgram, error) { return remote.StartAsRoot(ctx, conn, o, lines, terminal) })
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return started, nil
+}
+
+// dial opens a connection to a host, and returns the user whose password is asked for on the
+// way to root.
+func (c *Connector) dial(ctx context.Context, host string) (transport.Conn, string, remote.Options, error) {
+	h, ok := c.targets.inv.Host(host)
+	if !ok {
+		return nil, "", remote.Options{}, fmt.Errorf("connecting to %s: the inventory has no such host", host)
+	}
+	password, err := c.targets.credentials.becomePassword(h)
+	if err != nil {
+		return nil, "", remote.Options{}, err
+	}
+	target := c.targets.byHost[host]
+	conn, err := c.dialer.Dial(ctx, target)
+	if err != nil {
+		return nil, "", remote.Options{}, err
+	}
+	o, user := remote.Options{Host: host, Become: remote.Become(h.SSH.Become), Password: password}, target.Login()
+	if o.Become == remote.Su {
+		user = "root"
+	}
+	return conn, user, o, nil
+}
+
+// become calls start, which becomes root with the password of user if there is one. It does
 // not send a password that another host has refused for the same user.
-func (c *Connector) become(ctx context.Context, conn transport.Conn, user string, o remote.Options) (session.Session, error) {
+func become[T any](ctx context.Context, c *Connector, user string, o remote.Options, start func() (T, error)) (T, error) {
+	var none T
 	if o.Password == "" {
-		return c.attach(ctx, conn, o)
+		return start()
 	}
 	turn, err := c.targets.credentials.attempts.Take(ctx, user, o.Password)
 	var before *transport.RefusedError
 	if errors.As(err, &before) {
-		return nil, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,
+		return none, &transport.Error{Host: o.Host, Stage: transport.StageBecome, Kind: transport.BecomePassword, Err: err,
 			Advice: "check it (ssh.become_password_env, ssh.become_password_file, --ask-become-pass)"}
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	opened, err := c.attach(ctx, conn, o)
+	started, err := start()
 	turn.End(o.Host, err)
-	return opened, err
+	return started, err
 }
 
 // attach starts the agent over a connection.

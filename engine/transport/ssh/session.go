@@ -162,6 +162,9 @@ func (p *process) Wait() (transport.Exit, error) {
 	}
 }
 
+// Resize implements transport.Resizer.
+func (p *process) Resize(rows, columns int) error { return p.session.WindowChange(rows, columns) }
+
 // Close returns at once; the server is notified in the background, as the network
 // may hang.
 func (p *process) Close() error {
