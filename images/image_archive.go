@@ -23,6 +23,19 @@ func OpenImage(path string) (v1.Image, error) {
 	return v1partial.CompressedToImage(archive)
 }
 
+// ArchiveName returns the full name with tag of the image in an archive that WriteImage made.
+func ArchiveName(path string) (string, error) {
+	archive := &imageArchive{path: path, members: map[string]section{}}
+	if err := archive.read(); err != nil {
+		return "", fmt.Errorf("image archive %s: %w", path, err)
+	}
+	name := archive.descriptor.Annotations[annotationImageName]
+	if name == "" {
+		return "", fmt.Errorf("image archive %s: the image in it has no name", path)
+	}
+	return name, nil
+}
+
 // section is the place of a member in an archive, in bytes.
 type section struct{ offset, size int64 }
 

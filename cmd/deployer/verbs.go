@@ -19,6 +19,7 @@ func verbs(e env) []*cobra.Command {
 		newKubeconfigCommand(e),
 		newRunCommand(e),
 		newExecCommand(e),
+		newDebugCommand(e),
 		newFactsCommand(e),
 		newGraphCommand(e),
 		newPlanCommand(e),
