@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -156,6 +157,10 @@ func TestKeptImage(t *testing.T) {
 // TestLostConnection ends the input of a session, as a killed deployer does, and sends the
 // signal of a terminal that is gone.
 func TestLostConnection(t *testing.T) {
+	// A signal that this process ignores, as under nohup, would be ignored by the script, too.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) }) // after the tests below
 	t.Parallel()
 	for name, lose := range map[string]func(*exec.Cmd, io.Closer){
 		"end of input": func(_ *exec.Cmd, in io.Closer) { _ = in.Close() },
