@@ -10,6 +10,12 @@ ctr=/usr/local/bin/ctr
 # Neither the kubelet nor pods see this namespace of containerd.
 c() { "$ctr" --namespace deployer-debug "$@"; }
 
+# q: c without its warnings. When the connection is lost, whoever prints one is killed.
+q() { c "$@" 2>/dev/null; }
+
+# checked: q that prints its errors when it fails.
+checked() { said=$(c "$@" 2>&1) || { echo "$said" >&2; return 1; }; }
+
 # live SESSION: its script runs, or it was prepared less than ten minutes ago.
 live() {
   [ -f "$dir/$1.session" ] || return 1
@@ -24,9 +30,9 @@ live() {
 
 # remove SESSION: ends its container and removes its files.
 remove() {
-  c tasks kill --signal KILL "$1" >/dev/null 2>&1
-  c tasks rm --force "$1" >/dev/null 2>&1
-  c containers rm "$1" >/dev/null 2>&1
+  q tasks kill --signal KILL "$1" >/dev/null
+  q tasks rm --force "$1" >/dev/null
+  q containers rm "$1" >/dev/null
   rm -f "$dir/$1.session" "$dir/$1.tar"
 }
 
@@ -36,15 +42,15 @@ free() {
   for f in "$dir"/*.session; do
     [ ! -e "$f" ] || return 0
   done
-  for i in $(c images ls --quiet); do
-    c images rm "$i" >/dev/null 2>&1
+  for i in $(q images ls --quiet); do
+    q images rm "$i" >/dev/null || return 0 # the next session tries again
   done
   rm -f "$dir/imported"
 }
 
 # sweep: removes what scripts have left that were killed.
 sweep() {
-  for s in $(c containers ls --quiet); do
+  for s in $(q containers ls --quiet); do
     live "$s" || remove "$s"
   done
   for f in "$dir"/*.session "$dir"/*.tar; do
@@ -62,12 +68,12 @@ prepare() {
     echo "there is no containerd on the host: ctr is neither in /usr/local/bin nor in the search path" >&2
     exit 1
   fi
-  c images ls --quiet >/dev/null || exit 1
+  checked images ls --quiet || exit 1
   umask 077
   mkdir -p "$dir" || exit 1
   sweep
   : >"$dir/$session.session" || exit 1
-  if c images ls "name==$image" 2>/dev/null | grep -qF "$digest"; then echo present; else echo missing; fi
+  if q images ls "name==$image" | grep -qF "$digest"; then echo present; else echo missing; fi
 }
 
 # clean: removes the session.
@@ -107,7 +113,7 @@ run() {
   umask 077
   echo $$ >"$dir/$session.session" || exit 125
   if [ -e "$dir/$session.tar" ]; then
-    c images import --local --digests=false "$dir/$session.tar" >/dev/null || exit 125
+    checked images import --local --digests=false "$dir/$session.tar" || exit 125
     rm -f "$dir/$session.tar"
     if [ "$keep" = yes ]; then rm -f "$dir/imported"; else : >"$dir/imported"; fi
   fi

@@ -13,11 +13,12 @@ import (
 )
 
 // fakeCtr is a ctr whose images and containers are files of a directory. Its containers run
-// their command on this machine; "sleep" runs until it is killed.
+// their command on this machine; "sleep" runs until it is killed. It warns as the real one does.
 const fakeCtr = `#!/bin/sh
 dir=%DIR%
 shift 2 # --namespace deployer-debug
 echo "$*" >>"$dir/log"
+[ "$1" = run ] || echo "level=warning" >&2
 case "$1 $2" in
 "images ls") cat "$dir/images" ;;
 "images import") echo "deployer.local/debug:1 type sha256:new" >"$dir/images" ;;
@@ -176,10 +177,15 @@ func TestLostConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			s.awaitContainer()
+			_ = stderr.Close()
 			lose(cmd, in)
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
