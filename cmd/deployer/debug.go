@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,6 +186,8 @@ func printDebugResults(e env, o debugOptions, report *engine.Report, failed *exe
 		return err
 	case ok == len(all):
 		return nil
+	case slices.ContainsFunc(all, func(r execResult) bool { return r.Status == engine.StatusCancelled }):
+		return exitSilently(exitInterrupted)
 	case ok == 0 && !allUnreachable(report):
 		return exitSilently(exitFailed)
 	case ok == 0:
