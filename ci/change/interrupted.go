@@ -136,7 +136,7 @@ func (d Interrupted) repeat(c *Change, after *Site, unsure map[string]bool) {
 	}
 }
 
-// addSettings adds the keys that differ, except those of hosts that join.
+// addSettings adds the keys that differ. Keys of joining hosts are left out.
 func (c *Change) addSettings(before, after *Site) {
 	add := func(to *[]SettingChange, found []SettingChange) {
 		for _, s := range found {
@@ -154,8 +154,9 @@ func (c *Change) addSettings(before, after *Site) {
 	}
 }
 
-// versions returns the versions that differ from those that the cluster has. An upgrade that
-// has begun leads away from the versions of Before; it is repeated when it is still wanted.
+// versions returns the differences between the versions of the cluster and of a revision. An
+// upgrade that has begun leads away from the versions of Before; it is repeated when it is
+// still wanted.
 func (d Interrupted) versions(after *Site) []Version {
 	i := slices.IndexFunc(d.Steps, func(s Step) bool { return len(s.Args) > 0 && (s.Args[0] == "upgrade" || s.Args[0] == "rollback") })
 	if i < 0 || i >= d.Begun {
