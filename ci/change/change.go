@@ -34,6 +34,7 @@ type Change struct {
 	// are in both revisions.
 	Settings     []SettingChange `json:"settings,omitempty"`
 	HostSettings []SettingChange `json:"host_settings,omitempty"`
+	Playbooks    []PlaybookRun   `json:"playbooks,omitempty"` // playbooks that run
 }
 
 // HostRoles is a host with the roles that it gets or loses.
@@ -81,6 +82,7 @@ const (
 	KindRemovedHosts  Kind = "removed hosts"
 	KindVersion       Kind = "version change"
 	KindConfiguration Kind = "configuration"
+	KindPlaybooks     Kind = "playbooks"
 )
 
 // Kinds returns the kinds of a change in the order in which it is carried out, and
@@ -98,6 +100,7 @@ func (c Change) Kinds() []Kind {
 	add(len(c.Joining) > 0, KindNewHosts)
 	add(len(c.Versions) > 0, KindVersion)
 	add(c.Renamed || len(c.Settings)+len(c.HostSettings) > 0, KindConfiguration)
+	add(slices.ContainsFunc(c.Playbooks, func(r PlaybookRun) bool { return r.Differs }), KindPlaybooks)
 	if out == nil {
 		out = []Kind{KindNothing}
 	}
@@ -127,7 +130,9 @@ func Between(before, after *Site) Change {
 	case before == nil && after == nil:
 		return Change{}
 	case before == nil:
-		return Change{First: true}
+		c := Change{First: true}
+		c.Playbooks = c.runs(after, func(Playbook) bool { return true })
+		return c
 	case after == nil:
 		return Change{Removed: true}
 	}
@@ -135,6 +140,7 @@ func Between(before, after *Site) Change {
 	c.compareHosts(before, after)
 	c.Versions = compareVersions(before, after)
 	c.Settings = compareSettings("", before.Settings, after.Settings)
+	c.Playbooks = c.runs(after, func(p Playbook) bool { return p.differsFrom(before) })
 	return c
 }
 

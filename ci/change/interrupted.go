@@ -97,6 +97,7 @@ func (d Interrupted) ChangeTo(after *Site) Change {
 				c.Stranded = append(c.Stranded, HostRoles{h.Name, h.Roles, h.Pos})
 			}
 		}
+		c.Playbooks = c.runs(after, func(Playbook) bool { return true })
 		return c
 	}
 	c := Change{Renamed: d.Wanted.Cluster != after.Cluster}
@@ -112,6 +113,7 @@ func (d Interrupted) ChangeTo(after *Site) Change {
 	if len(c.Leaving)+len(c.Demoted) > 0 && d.OldSite(c) == nil {
 		c.Stranded = append(slices.Clone(c.Leaving), c.Demoted...)
 	}
+	c.Playbooks = d.playbooks(c, after)
 	return c
 }
 

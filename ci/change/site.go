@@ -24,6 +24,8 @@ type Site struct {
 	Groups   map[string][]string
 	// Settings are the keys of the sections cluster and artifacts, without versions.
 	Settings []Setting
+	// Playbooks run in this order, those before the cluster is changed and those after it.
+	Playbooks []Playbook
 	// Version is the place of cluster.kubernetes.
 	Version strictyaml.Pos
 }

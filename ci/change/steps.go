@@ -24,18 +24,20 @@ func (s Step) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Steps returns the verbs that carry out a change, in order: hosts leave with the inventory
 // that still has them, then others join, then versions change, then the rest is made as
-// the new inventory says. A first revision is installed. The result is empty for no
-// difference, and for a cluster that was removed, which is never reset by a push.
+// the new inventory says. A first revision is installed. Playbooks run before hosts join
+// and versions change, or at the end. The result is empty for no difference, and for a
+// cluster that was removed, which is never reset by a push.
 //
 // Changes that gate.Check refuses for being mixed have steps too, which must not be run.
 func (c Change) Steps() []Step {
+	var out []Step
 	switch {
 	case c.First:
-		return []Step{{Args: []string{"apply", "--yes"}}}
+		out = append(c.addPlaybookSteps(nil, true), Step{Args: []string{"apply", "--yes"}})
+		return c.addPlaybookSteps(out, false)
 	case c.Removed:
 		return nil
 	}
-	var out []Step
 	add := func(hosts []HostRoles, old bool, verb ...string) {
 		if len(hosts) == 0 {
 			return
@@ -48,6 +50,7 @@ func (c Change) Steps() []Step {
 	}
 	add(c.Demoted, true, "scale-down", "--keep-node")
 	add(c.Leaving, true, "scale-down")
+	out = c.addPlaybookSteps(out, true)
 	if len(c.Joining) > 0 {
 		out = append(out, Step{Args: append([]string{"scale-up"}, names(c.Joining)...)})
 	}
@@ -60,7 +63,7 @@ func (c Change) Steps() []Step {
 	if c.Is(KindConfiguration) {
 		out = append(out, Step{Args: []string{"apply", "--yes"}})
 	}
-	return out
+	return c.addPlaybookSteps(out, false)
 }
 
 func names(hosts []HostRoles) []string {
@@ -73,7 +76,7 @@ func names(hosts []HostRoles) []string {
 
 // Touched returns the hosts of either revision on which a change does something by intent,
 // in the order of the old revision, then of the new one. A setting of the cluster and a version touch
-// all hosts. Hosts whose configuration follows from the hosts that join or leave, such as the
+// all hosts, a playbook that differs touches the hosts of its plays. Hosts whose configuration follows from the hosts that join or leave, such as the
 // peers of a member of etcd, are not counted.
 func (c Change) Touched(before, after *Site) []string {
 	all := len(c.Versions)+len(c.Settings) > 0 || c.First || c.Removed || c.Renamed
@@ -85,6 +88,11 @@ func (c Change) Touched(before, after *Site) []string {
 	}
 	for _, s := range c.HostSettings {
 		named[s.Host] = true
+	}
+	for _, r := range c.Playbooks {
+		for _, host := range r.Hosts {
+			named[host] = named[host] || r.Differs
+		}
 	}
 	var out []string
 	for _, site := range []*Site{before, after} {

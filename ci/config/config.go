@@ -5,7 +5,6 @@
 package config
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"deployer/ci/gate"
-	"deployer/engine/graph"
 	"deployer/strictyaml"
 )
 
@@ -33,6 +31,7 @@ type Config struct {
 type Environment struct {
 	Inventories    []string   `yaml:"inventories" required:"true" doc:"Inventory files, or patterns such as clusters/*/inventory.yaml; relative to the repository."`
 	Needs          []string   `yaml:"needs" doc:"Environments that must be verified before this one is deployed; default: the environment before this one in the file. Environments that do not need each other are deployed at the same time."`
+	Playbooks      []Playbook `yaml:"playbooks" doc:"Playbooks that run on each cluster, in this order, whenever a push changes the cluster or a file of one of them."`
 	Gates          gate.Rules `yaml:"gates" doc:"Rules that a push must keep."`
 	OnFailedVerify string     `yaml:"on_failed_verify" enum:"rollback,stop" default:"rollback" doc:"What follows when a cluster does not pass verify after a deploy: rollback goes to the last verified revision; stop leaves it as it is."`
 	Rollout        string     `yaml:"rollout" doc:"File with the rollout plan of upgrades; see deployer upgrade --rollout."`
@@ -40,26 +39,10 @@ type Environment struct {
 	LockTimeout    string     `yaml:"lock_timeout" default:"30m" doc:"How long to wait for the lock of hosts that another run holds."`
 }
 
-// The built-in stages.
-const (
-	Validate = "validate"
-	Plan     = "plan"
-	Gate     = "gate"
-	Deploy   = "deploy"
-	Verify   = "verify"
-)
-
-// Stage is one step of a run.
-type Stage struct {
-	Uses        string            `yaml:"uses" enum:"validate,plan,gate,deploy,verify" doc:"A stage of deployer; a stage has this or command."`
-	Environment string            `yaml:"environment" doc:"Environment of deploy and verify."`
-	Command     []string          `yaml:"command" doc:"A command of your own, started at the top of the checked-out revision."`
-	Needs       []string          `yaml:"needs" doc:"Stages that must have passed before; default: the stage before this one in the file. Stages that do not need each other run at the same time."`
-	Inputs      map[string]string `yaml:"inputs" doc:"Environment variables of this stage by name: STAGE.OUTPUT is the output of a stage, any other text is the value."`
-	Outputs     []string          `yaml:"outputs" doc:"Names of the values that the command writes as NAME=VALUE lines to the file $DEPLOYER_CI_OUTPUT."`
-	Artifacts   []string          `yaml:"artifacts" doc:"Patterns of files that the command leaves and that are kept with the reports; a file that contains a secret is refused."`
-	Timeout     time.Duration     `yaml:"timeout" doc:"Maximum duration; default: none."`
-	AllowFail   bool              `yaml:"allow_fail" default:"false" doc:"Whether the run goes on when the stage fails."`
+// Playbook is a playbook of the repository.
+type Playbook struct {
+	File  string `yaml:"file" required:"true" doc:"File of the playbook, relative to the repository."`
+	Order string `yaml:"order" enum:"before,after" default:"after" doc:"Whether the playbook runs before hosts join and versions change, or after the cluster is as the inventory says."`
 }
 
 // Secret is a value that is masked in output and reports.
@@ -108,6 +91,11 @@ func (c *Config) complete() {
 		if e.LockTimeout == "" {
 			e.LockTimeout = "30m"
 		}
+		for j := range e.Playbooks {
+			if e.Playbooks[j].Order == "" {
+				e.Playbooks[j].Order = "after"
+			}
+		}
 	}
 	if len(c.Stages) == 0 {
 		c.Stages = defaultStages(c.Environments)
@@ -117,30 +105,6 @@ func (c *Config) complete() {
 			s.Needs = []string{c.Stages[i-1].Key}
 		}
 	}
-}
-
-// defaultStages returns validate, plan and gate, then deploy and verify for each
-// environment.
-func defaultStages(environments strictyaml.Map[Environment]) (out strictyaml.Map[Stage]) {
-	add := func(pos strictyaml.Pos, name string, s Stage) {
-		out = append(out, strictyaml.Entry[Stage]{Key: name, Pos: pos, Value: s})
-	}
-	for _, uses := range []string{Validate, Plan, Gate} {
-		add(strictyaml.Pos{}, uses, Stage{Uses: uses})
-	}
-	for i, e := range environments {
-		before, needs := e.Value.Needs, []string{Gate}
-		if before == nil && i > 0 {
-			before = []string{environments[i-1].Key}
-		}
-		for _, name := range before {
-			needs = append(needs, Verify+" "+name)
-		}
-		deploy := Deploy + " " + e.Key
-		add(e.Pos, deploy, Stage{Uses: Deploy, Environment: e.Key, Needs: needs})
-		add(e.Pos, Verify+" "+e.Key, Stage{Uses: Verify, Environment: e.Key, Needs: []string{deploy}})
-	}
-	return out
 }
 
 var (
@@ -184,6 +148,16 @@ func (c *Config) check(file string) (errs []error) {
 		if _, err := time.ParseDuration(e.Value.LockTimeout); err != nil {
 			fail(e.Pos, "environment %s: lock_timeout: want a duration such as 30m, got %q", e.Key, e.Value.LockTimeout)
 		}
+		for i, p := range e.Value.Playbooks {
+			switch earlier := e.Value.Playbooks[:i]; {
+			case !inRepository(p.File):
+				fail(e.Pos, "environment %s: playbook %q leads out of the repository", e.Key, p.File)
+			case strings.ContainsAny(p.File, " \t\n"):
+				fail(e.Pos, "environment %s: playbook %q: the name of a playbook has no spaces", e.Key, p.File)
+			case slices.ContainsFunc(earlier, func(o Playbook) bool { return path.Clean(o.File) == path.Clean(p.File) }):
+				fail(e.Pos, "environment %s: playbook %s is named twice", e.Key, p.File)
+			}
+		}
 		for _, w := range e.Value.Gates.ControlPlane.Windows {
 			if err := w.Check(); err != nil {
 				fail(e.Pos, "environment %s: gates.control_plane: %v", e.Key, err)
@@ -206,128 +180,6 @@ func inRepository(p string) bool {
 	return !path.IsAbs(p) && clean != ".." && !strings.HasPrefix(clean, "../")
 }
 
-func (c *Config) checkStages() (errs []error) {
-	names := c.Stages.Keys()
-	order := graph.New[string]()
-	order.Add(names...)
-	for _, e := range c.Stages {
-		s := e.Value
-		fail := func(format string, args ...any) {
-			errs = append(errs, e.Pos.Errorf("stage "+e.Key+": "+format, args...))
-		}
-		if !nameShape.MatchString(e.Key) {
-			fail("a name has letters, digits, spaces, dots and dashes")
-		}
-		switch _, known := c.Environments.Get(s.Environment); {
-		case (s.Uses == "") == (len(s.Command) == 0):
-			fail("name either uses or command")
-		case s.Uses != "" && len(s.Outputs)+len(s.Artifacts) > 0:
-			fail("outputs and artifacts are for commands")
-		case (s.Uses == Deploy || s.Uses == Verify) && !known:
-			fail("there is no environment %q%s", s.Environment, strictyaml.DidYouMean(s.Environment, c.Environments.Keys()))
-		}
-		for _, before := range s.Needs {
-			if !slices.Contains(names, before) {
-				fail("needs: there is no stage %q%s", before, strictyaml.DidYouMean(before, names))
-				continue
-			}
-			order.AddEdge(before, e.Key)
-		}
-		for _, output := range s.Outputs {
-			if !variableShape.MatchString(output) {
-				fail("output %q: a name has letters, digits and _", output)
-			}
-		}
-		for name, value := range s.Inputs {
-			if !variableShape.MatchString(name) {
-				fail("input %q: a name has letters, digits and _", name)
-			}
-			if stage, output, is := c.Reference(value); is {
-				from, _ := c.Stages.Get(stage)
-				switch {
-				case !slices.Contains(from.Outputs, output):
-					fail("input %s: stage %s has no output %q%s", name, stage, output, strictyaml.DidYouMean(output, from.Outputs))
-				case !c.precedes(stage, e.Key):
-					fail("input %s: stage %s does not run before this one; name it in needs", name, stage)
-				}
-			}
-		}
-	}
-	if cycle := order.Cycle(); cycle != nil {
-		pos := c.Stages[slices.Index(names, cycle[0])].Pos
-		return append(errs, pos.Errorf("stages wait for each other: %s", strings.Join(append(cycle, cycle[0]), " -> ")))
-	}
-	return append(errs, c.checkParallel()...)
-}
-
-// checkParallel finds stages that work on the same environment and may run at the same time.
-func (c *Config) checkParallel() (errs []error) {
-	for i, e := range c.Stages {
-		for _, other := range c.Stages[:i] {
-			if s, o := e.Value, other.Value; s.Uses != "" && o.Uses != "" && (s.Environment == o.Environment || s.all() || o.all()) && !c.ordered(e.Key, other.Key) {
-				errs = append(errs, e.Pos.Errorf("stage %s: it works on the same clusters as the stage %s and may run at the same time; let one of them need the other", e.Key, other.Key))
-			}
-		}
-	}
-	return errs
-}
-
-// all reports whether a stage of deployer works on the clusters of all environments.
-func (s Stage) all() bool { return s.Uses == Validate || s.Uses == Plan || s.Uses == Gate }
-
-// ordered reports whether one of two stages needs the other, directly or not.
-func (c *Config) ordered(a, b string) bool { return c.precedes(a, b) || c.precedes(b, a) }
-
-// Parallel reports whether another stage may run at the same time as a stage.
-func (c *Config) Parallel(stage string) bool {
-	return slices.ContainsFunc(c.Stages, func(e strictyaml.Entry[Stage]) bool { return e.Key != stage && !c.ordered(stage, e.Key) })
-}
-
-// Reference splits STAGE.OUTPUT; is is false for any other text.
-func (c *Config) Reference(value string) (stage, output string, is bool) {
-	i := strings.LastIndex(value, ".")
-	if i < 0 {
-		return "", "", false
-	}
-	_, known := c.Stages.Get(value[:i])
-	return value[:i], value[i+1:], known
-}
-
-// precedes reports whether a stage needs another one, directly or not.
-func (c *Config) precedes(before, after string) bool {
-	seen := map[string]bool{}
-	var walk func(name string) bool
-	walk = func(name string) bool {
-		if seen[name] {
-			return false
-		}
-		seen[name] = true
-		s, _ := c.Stages.Get(name)
-		return slices.ContainsFunc(s.Needs, func(n string) bool { return n == before || walk(n) })
-	}
-	return walk(after)
-}
-
-// Ordered returns the stages in an order that respects their needs, and otherwise that of the file.
-func (c *Config) Ordered() []strictyaml.Entry[Stage] {
-	order := graph.New[string]()
-	order.Add(c.Stages.Keys()...)
-	for _, e := range c.Stages {
-		for _, before := range e.Value.Needs {
-			order.AddEdge(before, e.Key)
-		}
-	}
-	names, err := order.Order()
-	if err != nil {
-		return c.Stages // Parse has refused cycles
-	}
-	out := make([]strictyaml.Entry[Stage], 0, len(names))
-	for _, name := range names {
-		out = append(out, c.Stages[slices.Index(c.Stages.Keys(), name)])
-	}
-	return out
-}
-
 // EnvironmentOf returns the first environment whose inventories have a file; false for none.
 func (c *Config) EnvironmentOf(file string) (strictyaml.Entry[Environment], bool) {
 	for _, e := range c.Environments {
@@ -344,12 +196,4 @@ func (e Environment) Has(file string) bool {
 		ok, err := path.Match(path.Clean(pattern), file)
 		return err == nil && ok
 	})
-}
-
-// String names the stage's work.
-func (s Stage) String() string {
-	if s.Uses != "" {
-		return strings.TrimSpace(s.Uses + " " + s.Environment)
-	}
-	return fmt.Sprint(s.Command)
 }

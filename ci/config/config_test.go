@@ -84,6 +84,10 @@ func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":             {"enviroments: {}", `deployer.ci.yaml:1:1: unknown key "enviroments"; did you mean "environments"?`},
 		"no inventories":          {"environments:\n  a: {}", `deployer.ci.yaml:2:6: environment a: key "inventories" is required`},
+		"playbook outside":        {"environments:\n  a: {inventories: [x], playbooks: [{file: /etc/site.yaml}]}", `deployer.ci.yaml:2:3: environment a: playbook "/etc/site.yaml" leads out of the repository`},
+		"playbook twice":          {"environments:\n  a: {inventories: [x], playbooks: [{file: a.yaml}, {file: ./a.yaml, order: before}]}", `deployer.ci.yaml:2:3: environment a: playbook ./a.yaml is named twice`},
+		"playbook's order":        {"environments:\n  a: {inventories: [x], playbooks: [{file: a.yaml, order: first}]}", `want one of before, after, got "first"`},
+		"playbook with a space":   {"environments:\n  a: {inventories: [x], playbooks: [{file: a b.yaml}]}", `playbook "a b.yaml": the name of a playbook has no spaces`},
 		"outside":                 {"environments:\n  a: {inventories: [../x.yaml]}", `deployer.ci.yaml:2:3: environment a: "../x.yaml" leads out of the repository`},
 		"level":                   {"environments:\n  a: {inventories: [x], gates: {quorum: {level: blok}}}", `deployer.ci.yaml:2:49: gates.quorum.level of environment a: want one of block, advise, off, got "blok"; did you mean "block"?`},
 		"day":                     {"environments:\n  a: {inventories: [x], gates: {control_plane: {windows: [{days: [sunday], from: '1:00', to: '2:00'}]}}}", `deployer.ci.yaml:2:3: environment a: gates.control_plane: "sunday" is no day`},

@@ -220,6 +220,13 @@ func touchesControlPlane(in Input) (reason string, pos strictyaml.Pos, touched b
 			return s.Host + ": " + s.Key, s.Pos, true
 		}
 	}
+	for _, r := range c.Playbooks {
+		for _, host := range r.Hosts {
+			if h, _ := in.New.Host(host); r.Differs && h.ControlPlane() {
+				return "the playbook " + r.File + " on " + host, strictyaml.Pos{File: r.File}, true
+			}
+		}
+	}
 	return "", strictyaml.Pos{}, false
 }
 
@@ -242,6 +249,8 @@ func blastRadius(in Input) []Finding {
 		pos = c.Versions[0].Pos
 	case len(c.HostSettings) > 0:
 		pos = c.HostSettings[0].Pos
+	case c.Is(change.KindPlaybooks):
+		pos.File = c.Playbooks[slices.IndexFunc(c.Playbooks, func(r change.PlaybookRun) bool { return r.Differs })].File
 	default:
 		for _, list := range [][]change.HostRoles{c.Joining, c.Leaving, c.Demoted, c.Unsupported, c.Readdressed} {
 			if len(list) > 0 {

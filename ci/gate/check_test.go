@@ -45,6 +45,12 @@ func version(s *change.Site, v string) *change.Site {
 	return &out
 }
 
+func withPlaybook(s *change.Site, hosts ...string) *change.Site {
+	out := *s
+	out.Playbooks = []change.Playbook{{File: "p.yaml", Digest: "1", Hosts: hosts}}
+	return &out
+}
+
 func rules(t *testing.T, text string) gate.Rules {
 	t.Helper()
 	var r gate.Rules
@@ -106,6 +112,10 @@ func TestRules(t *testing.T) {
 			want: []string{"block i.yaml:10:3: control_plane: m1 (master, etcd) reaches masters or members of etcd outside of their window; push it again within every day 22:00 to 04:00 UTC"}},
 		"master in window":       {before: five, after: remove(five, "m1"), rules: "control_plane: {windows: [{from: '22:00', to: '13:00'}]}"},
 		"setting outside window": {before: five, after: &set, rules: "control_plane: {windows: [{days: [tue], from: '01:00', to: '23:00'}]}", want: []string{"block i.yaml:3: control_plane: cluster.dns.replicas reaches"}},
+
+		"playbook on a minion":  {before: five, after: withPlaybook(five, "n1"), rules: "control_plane: {windows: [{from: '22:00', to: '04:00'}]}\nblast_radius: {limit: 1}"},
+		"playbook on a master":  {before: five, after: withPlaybook(five, "n1", "m1"), rules: "control_plane: {windows: [{from: '22:00', to: '04:00'}]}", want: []string{"block p.yaml: control_plane: the playbook p.yaml on m1 reaches masters"}},
+		"playbook on two hosts": {before: five, after: withPlaybook(five, "n1", "n2"), rules: "blast_radius: {limit: 1}", want: []string{"block p.yaml: blast_radius: the push touches 2 hosts"}},
 
 		"within the radius":  {before: five, after: remove(five, "n1"), rules: "blast_radius: {limit: 1}"},
 		"beyond the radius":  {before: five, after: remove(five, "n1", "n2"), rules: "blast_radius: {limit: 10%}", want: []string{"block i.yaml:20:3: blast_radius: the push touches 2 hosts, and blast_radius allows 1 (10% of 15)"}},

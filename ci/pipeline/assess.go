@@ -3,9 +3,7 @@ package pipeline
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"deployer/ci/change"
@@ -195,60 +193,6 @@ func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
 		return "" // a revision that was rewritten: all is new, and apply finds the differences
 	}
 	return commit
-}
-
-// site reads the cluster of an inventory; its errors are findings.
-func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
-	path := filepath.Join(dir, filepath.FromSlash(file))
-	loaded, err := p.Load(path)
-	if err == nil {
-		for _, s := range loaded.Inventory.Secrets() {
-			p.secrets.Add(s)
-		}
-		if s := change.Of(loaded); s != nil {
-			return relative(s, dir), nil
-		}
-		return nil, nil
-	}
-	return nil, problems(err.Error(), dir, file)
-}
-
-var problemShape = regexp.MustCompile(`^(.+?):(\d+)(?::(\d+))?: (.*)$`)
-
-// problems returns a finding for each line of an error. A line without a place gets the
-// inventory as its place.
-func problems(text, dir, file string) []gate.Finding {
-	var out []gate.Finding
-	for line := range strings.Lines(text) {
-		line = strings.ReplaceAll(strings.TrimSpace(line), dir+"/", "")
-		if line == "" {
-			continue
-		}
-		f := gate.Finding{Rule: "validation", Level: gate.Block, Message: line, Pos: strictyaml.Pos{File: file}}
-		if m := problemShape.FindStringSubmatch(line); m != nil {
-			f.Pos.File, f.Message = m[1], m[4]
-			f.Pos.Line, _ = strconv.Atoi(m[2])
-			f.Pos.Col, _ = strconv.Atoi(m[3])
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
-// relative makes the places of a site relative to the repository.
-func relative(s *change.Site, dir string) *change.Site {
-	cut := func(pos *strictyaml.Pos) { pos.File = strings.TrimPrefix(pos.File, dir+"/") }
-	cut(&s.Version)
-	for i := range s.Settings {
-		cut(&s.Settings[i].Pos)
-	}
-	for i := range s.Hosts {
-		cut(&s.Hosts[i].Pos)
-		for j := range s.Hosts[i].Settings {
-			cut(&s.Hosts[i].Settings[j].Pos)
-		}
-	}
-	return s
 }
 
 // removedClusters returns targets for inventories of the base revision that no environment

@@ -31,6 +31,8 @@ type Options struct {
 	Deployer Program
 	// Load reads the inventory of a checkout.
 	Load func(inventory string) (*project.Project, error)
+	// Inputs reads a playbook of a checkout.
+	Inputs func(inventory, playbook string) (*project.PlaybookInputs, error)
 	// Approved is the digest of the plan that was approved; empty for none.
 	Approved string
 	Out      io.Writer // progress and output of commands, with secrets masked

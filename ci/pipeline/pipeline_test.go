@@ -34,7 +34,8 @@ done
 line="$*"
 [ -n "$inventory" ] && line="${line%% -i *} @$(sed -n 's/.*revision: //p' "$inventory")"
 echo "$line" >> "$FAKE_DIR/calls"
-[ -n "$plan" ] && echo '{"format":1,"changes":[],"hosts":[]}' > "$plan"
+changes=$(cat "$FAKE_DIR/changes" 2>/dev/null || echo '[]')
+[ -n "$plan" ] && echo '{"format":1,"changes":'"$changes"',"hosts":[]}' > "$plan"
 echo "output of $verb with $TOKEN"
 fail="$FAKE_DIR/fail $verb"
 [ -e "$fail" ] || fail="$fail @${line##*@}"
@@ -46,6 +47,13 @@ if [ -e "$fail" ]; then
 fi
 exit 0
 `
+
+// agents has no binaries; variables need only the digest.
+type agents struct{}
+
+func (agents) AgentBinary(string) ([]byte, error) { return nil, errors.New("there is none") }
+func (agents) AgentGzip(string) ([]byte, error)   { return nil, errors.New("there is none") }
+func (agents) AgentDigest(string) (string, error) { return strings.Repeat("a", 64), nil }
 
 // site is a repository with a fake deployer.
 type site struct {
@@ -120,7 +128,10 @@ func (s *site) options() pipeline.Options {
 	return pipeline.Options{Repository: repo, State: filepath.Join(s.fake, "state"), New: "HEAD", Out: &s.out,
 		Now:      func() time.Time { return s.now },
 		Deployer: pipeline.Program{Path: filepath.Join(s.fake, "deployer"), Name: "deployer"},
-		Load:     func(path string) (*project.Project, error) { return project.LoadCluster(path, project.Options{}) }}
+		Load:     func(path string) (*project.Project, error) { return project.LoadCluster(path, project.Options{}) },
+		Inputs: func(inventory, playbook string) (*project.PlaybookInputs, error) {
+			return project.ReadPlaybookInputs(inventory, playbook, project.Options{Agents: agents{}})
+		}}
 }
 
 func (s *site) run(o pipeline.Options) (*report.Run, *pipeline.Pipeline) {

@@ -35,8 +35,14 @@ func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 			if err := p.checkLeaving(ctx, t, s, j); err != nil {
 				return err
 			}
-		case s.Args[0] == "apply" && len(t.Steps) == 1 && !t.Change.First:
-			made, err := p.planApply(ctx, t, j)
+		case len(t.Steps) == 1 && s.Args[0] == "apply" && !t.Change.First:
+			made, err := p.planOnly(ctx, t, j, "install")
+			if err != nil {
+				return err
+			}
+			plans = append(plans, made)
+		case len(t.Steps) == 1 && s.Args[0] == "run":
+			made, err := p.planOnly(ctx, t, j, s.Args...)
 			if err != nil {
 				return err
 			}
@@ -68,33 +74,40 @@ func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, j
 	return nil
 }
 
-// planApply makes the plan that the deploy executes.
-func (p *Pipeline) planApply(ctx context.Context, t *target, j job) (any, error) {
+// planOnly makes the plan that the deploy executes when it has one step. verb are the words
+// of deployer plan.
+func (p *Pipeline) planOnly(ctx context.Context, t *target, j job, verb ...string) (any, error) {
 	file := filepath.Join(p.State, "plans", p.commit, strings.ReplaceAll(t.Inventory, "/", "_")+".json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
-	text, err := p.deployer(ctx, j, p.dir, t.Inventory, "plan", "install", "-o", file)
+	text, made, err := p.makePlan(ctx, t, j, p.dir, file, verb...)
 	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var made plan.Plan
-	if err := json.Unmarshal(data, &made); err != nil {
 		return nil, err
 	}
 	t.planFile, t.PlanText = file, p.secrets.Text(text)
 	// Two plans of the same changes are the same plan, whoever made them, when and where.
-	made.Made, made.By, made.Files, made.Invocation.Inventory = time.Time{}, "", nil, ""
+	made.Made, made.By, made.Files, made.Invocation.Inventory, made.Invocation.Playbook = time.Time{}, "", nil, "", ""
 	return made, nil
+}
+
+// makePlan makes the plan of a verb in a checkout, writes it to a file, and returns it with
+// its text.
+func (p *Pipeline) makePlan(ctx context.Context, t *target, j job, dir, file string, verb ...string) (text string, made plan.Plan, err error) {
+	text, err = p.deployer(ctx, j, dir, t.Inventory, append(append([]string{"plan"}, verb...), "-o", file)...)
+	if err != nil {
+		return "", made, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", made, err
+	}
+	return text, made, json.Unmarshal(data, &made)
 }
 
 // digestOf returns the digest of what a deploy would do to a cluster.
 func digestOf(t *target, plans []any) string {
-	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.commandLines(), "versions": t.Change.Versions,
+	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.commandLines(), "versions": t.Change.Versions, "playbooks": t.Change.Playbooks,
 		"settings": settingsOf(t), "plans": plans})
 	if err != nil {
 		return ""
@@ -103,12 +116,15 @@ func digestOf(t *target, plans []any) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// settingsOf returns the changed settings with the digests of their values: two pushes that
-// change the same key in different ways have different plans.
+// settingsOf returns the settings and playbooks with their digests: two pushes that change
+// the same key in different ways have different plans.
 func settingsOf(t *target) map[string]string {
 	out := map[string]string{}
 	for _, s := range t.after.Settings {
 		out[s.Key] = s.Digest
+	}
+	for _, p := range t.after.Playbooks {
+		out["playbook "+p.File] = p.Digest
 	}
 	for _, h := range t.after.Hosts {
 		for _, s := range h.Settings {

@@ -181,5 +181,10 @@ func Lines(c change.Change) (out []string) {
 	for _, key := range order {
 		add("%s: %s", inventory.CompressText(byKey[key]), key)
 	}
+	for _, r := range c.Playbooks {
+		if r.Differs {
+			add("playbook %s on %s", r.File, inventory.CompressText(r.Hosts))
+		}
+	}
 	return out
 }

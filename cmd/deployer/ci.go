@@ -86,6 +86,9 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
 		Deployer: pipeline.Program{Path: program, Name: "deployer"},
 		Load:     loadCluster,
+		Inputs: func(inventory, playbook string) (*project.PlaybookInputs, error) {
+			return project.ReadPlaybookInputs(inventory, playbook, projectOptions())
+		},
 	})
 }
 

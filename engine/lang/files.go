@@ -92,6 +92,10 @@ func NewFiles(owner, playbookDir string, openDir func(dir string) fs.FS, places 
 	return f
 }
 
+// SearchDirs returns the directories in the order of the search. The slice must not be
+// changed.
+func (f *Files) SearchDirs() []SearchDir { return f.searchDirs }
+
 // FromDisk returns the same files as they are on disk now, with nothing cached. Directories
 // that are not on disk stay as they are.
 func (f *Files) FromDisk() *Files {

@@ -49,8 +49,8 @@ func (s *site) shared(kubernetes string, maxPods int) string {
 	return string(out)
 }
 
-// TestPushes deploys two clusters by pushes: the install, a minion more, a push that would
-// lose the quorum, a run that is killed and continued on another machine, a version, and a
+// TestPushes deploys two clusters by pushes: the install, a minion more, a playbook on the
+// minions of production, a push that would lose the quorum, a run that is killed and continued on another machine, a version, and a
 // revision that does not pass verify.
 func TestPushes(t *testing.T) {
 	s := newSite(t)
@@ -76,10 +76,29 @@ func TestPushes(t *testing.T) {
 	s.requireTexts(s.nodes("m1"), "n3 "+older)
 	s.deployed++
 
+	s.playbook(production("n1", "n2", "n3"))
 	s.refusedPush()
 	s.killedRun(older)
 	s.requireVersion(s.pushVersion(newer), newer)
 	s.failedVerify(newer)
+}
+
+// playbook pushes a playbook for production, and then another content of its template.
+func (s *site) playbook(production string) {
+	s.t.Helper()
+	files := map[string]string{"deployer.ci.yaml": environments + "    playbooks: [{file: motd.yaml}]\n", "motd.j2": "{{ inventory_hostname }}, first\n", "production.yaml": production,
+		"motd.yaml": "- name: message of the day\n  hosts: minion\n  tasks:\n    - {name: write it, template: {src: motd.j2, dest: /etc/motd}}\n"}
+	for _, word := range []string{"first", "second"} {
+		files["motd.j2"] = "{{ inventory_hostname }}, " + word + "\n"
+		terminal, _ := s.push("message of the day: "+word, files)
+		s.requireTexts(terminal, "+ deployer plan run motd.yaml", "+ deployer apply ", "+ deployer verify", "production: playbooks: deployed")
+		for _, n := range []string{"n1", "n2", "n3"} {
+			if got := s.shell(n, "cat /etc/motd"); got != n+", "+word+"\n" {
+				s.t.Errorf("/etc/motd of %s is %q", n, got)
+			}
+		}
+		s.deployed++
+	}
 }
 
 // refusedPush pushes an inventory without two of three masters.
@@ -144,7 +163,7 @@ func (s *site) requireVersion(terminal, version string) {
 // its deploy: staging gets its verified revision again, and production is not touched.
 func (s *site) failedVerify(version string) {
 	s.t.Helper()
-	stages := environments + `stages:
+	stages := environments + "    playbooks: [{file: motd.yaml}]\n" + `stages:
   validate: {uses: validate}
   plan: {uses: plan}
   gate: {uses: gate}

@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"deployer/ci/report"
+)
+
+// exitDiffers is the exit code of deployer apply --detailed-exitcode for differences.
+const exitDiffers = 2
+
+// Drift compares the clusters with their verified revisions, or with the given one when
+// Old names one, and changes nothing. differs reports whether one of them differs.
+func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool, err error) {
+	if err := p.prepare(ctx); err != nil {
+		return nil, false, err
+	}
+	targets, err := p.assess(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	record = p.newRun(ctx, targets)
+	record.Outcome = report.Passed
+	for _, t := range targets {
+		if t.Inventory == "" || t.after == nil {
+			continue
+		}
+		commit := t.From
+		if commit == "" {
+			commit = p.commit
+		}
+		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
+		record.Stages = append(record.Stages, s)
+		different, err := p.drift(ctx, t, commit, p.newJob("drift", "", nil))
+		s.Seconds = p.Now().Sub(s.Started).Seconds()
+		switch {
+		case err != nil:
+			t.Outcome, s.Outcome, s.Message, record.Outcome = report.Failed, report.Failed, p.Mask(err.Error()), report.Failed
+		case different:
+			differs, t.Outcome = true, "differs"
+			s.Message = "the cluster differs from " + report.Short(commit)
+		default:
+			t.Outcome = report.Nothing
+		}
+	}
+	if differs && record.Outcome == report.Passed {
+		record.Outcome = "differs"
+	}
+	record.Seconds = p.Now().Sub(record.Started).Seconds()
+	p.out.Flush()
+	return record, differs, nil
+}
+
+// drift reports whether a cluster differs from a revision: from its inventory, or from what
+// its playbooks would do. It sets the text of the plans.
+func (p *Pipeline) drift(ctx context.Context, t *target, commit string, j job) (differs bool, err error) {
+	dir, err := p.checkout(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	text, err := p.deployer(ctx, j, dir, t.Inventory, "apply", "--check", "--detailed-exitcode")
+	t.PlanText = p.Mask(text)
+	if err != nil && exitCodeOf(err) != exitDiffers {
+		return false, err
+	}
+	differs = err != nil
+	site, _ := p.site(dir, t.Inventory)
+	if site == nil {
+		return differs, nil
+	}
+	out, err := os.MkdirTemp(p.State, "plan-*")
+	if err != nil {
+		return differs, err
+	}
+	defer os.RemoveAll(out)
+	for _, b := range site.Playbooks {
+		text, made, err := p.makePlan(ctx, t, j, dir, filepath.Join(out, "plan.json"), "run", b.File)
+		if err != nil {
+			return differs, err
+		}
+		t.PlanText += p.Mask(text)
+		differs = differs || len(made.Changes) > 0
+	}
+	return differs, nil
+}
