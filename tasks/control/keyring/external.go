@@ -42,7 +42,7 @@ func (e External) in(held map[string]Files) (map[string]Files, error) {
 func (d domain) refuseKeys(host string, files Files) error {
 	for _, path := range []string{d.keyPath, d.nextPath} {
 		if present(files[path]) != nil {
-			return fmt.Errorf("%s has %s, and the inventory says that the %s authority is external: save the key where it belongs, and remove it from all masters", host, path, d.name)
+			return fmt.Errorf("%s has %s, and the inventory says that the %s authority is external: save the key where it belongs, remove it from all masters, and its copies with deployer runs purge", host, path, d.name)
 		}
 	}
 	return nil
