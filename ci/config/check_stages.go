@@ -23,8 +23,10 @@ func (c *Config) checkStages() (errs []error) {
 		switch _, known := c.Environments.Get(s.Environment); {
 		case (s.Uses == "") == (len(s.Command) == 0):
 			fail("name either uses or command")
-		case s.Uses != "" && len(s.Outputs)+len(s.Artifacts) > 0:
-			fail("outputs and artifacts are for commands")
+		case s.Uses != "" && len(s.Artifacts) > 0:
+			fail("artifacts are for commands; the stages of deployer keep theirs always")
+		case s.Uses != "" && !slices.Equal(s.Outputs, s.possibleOutputs()) && len(s.Outputs) > 0:
+			fail("outputs are for commands, and KUBECONFIG for deploy and verify")
 		case (s.Uses == Deploy || s.Uses == Verify) && !known:
 			fail("there is no environment %q%s", s.Environment, strictyaml.DidYouMean(s.Environment, c.Environments.Keys()))
 		}
@@ -72,4 +74,12 @@ func (c *Config) checkParallel() (errs []error) {
 		}
 	}
 	return errs
+}
+
+// possibleOutputs returns the outputs that a stage of deployer can have.
+func (s Stage) possibleOutputs() []string {
+	if s.Uses == Deploy || s.Uses == Verify {
+		return []string{Kubeconfig}
+	}
+	return nil
 }

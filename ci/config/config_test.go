@@ -102,6 +102,8 @@ func TestErrors(t *testing.T) {
 		"one cluster, two stages": {"stages:\n  d: {uses: deploy, environment: production}\n  v: {uses: verify, environment: production, needs: []}", `deployer.ci.yaml:3:3: stage v: it works on the same clusters as the stage d and may run at the same time; let one of them need the other`},
 		"cycle":                   {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
 		"output":                  {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
+		"output of a gate":        {"stages:\n  a: {uses: gate, outputs: [KUBECONFIG]}", `deployer.ci.yaml:2:3: stage a: outputs are for commands, and KUBECONFIG for deploy and verify`},
+		"artifact of a gate":      {"stages:\n  a: {uses: gate, artifacts: [x]}", `deployer.ci.yaml:2:3: stage a: artifacts are for commands`},
 		"not before":              {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
 		"secret":                  {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
 		"secret in the files":     {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},

@@ -17,6 +17,9 @@ const (
 	Verify   = "verify"
 )
 
+// Kubeconfig is the output of deploy and verify that later stages may use.
+const Kubeconfig = "KUBECONFIG"
+
 // Stage is one step of a run.
 type Stage struct {
 	Uses        string            `yaml:"uses" enum:"validate,plan,gate,deploy,verify" doc:"A stage of deployer; a stage has this or command."`
@@ -24,7 +27,7 @@ type Stage struct {
 	Command     []string          `yaml:"command" doc:"A command of your own, started at the top of the checked-out revision."`
 	Needs       []string          `yaml:"needs" doc:"Stages that must have passed before; default: the stage before this one in the file. Stages that do not need each other run at the same time."`
 	Inputs      map[string]string `yaml:"inputs" doc:"Environment variables of this stage by name: STAGE.OUTPUT is the output of a stage, any other text is the value."`
-	Outputs     []string          `yaml:"outputs" doc:"Names of the values that the command writes as NAME=VALUE lines to the file $DEPLOYER_CI_OUTPUT."`
+	Outputs     []string          `yaml:"outputs" doc:"Names of the values that the command writes as NAME=VALUE lines to the file $DEPLOYER_CI_OUTPUT. The stages deploy and verify can have KUBECONFIG: the admin kubeconfigs of the clusters, which exist until the run ends."`
 	Artifacts   []string          `yaml:"artifacts" doc:"Patterns of files that the command leaves and that are kept with the reports; a file that contains a secret is refused."`
 	Timeout     time.Duration     `yaml:"timeout" doc:"Maximum duration; default: none."`
 	AllowFail   bool              `yaml:"allow_fail" default:"false" doc:"Whether the run goes on when the stage fails."`

@@ -25,6 +25,7 @@ type run struct {
 
 	outputsMu sync.Mutex
 	outputs   map[string]map[string]string // by stage
+	temporary []string                     // directories that are removed at the end
 }
 
 // Run waits until no other run works on the repository, and runs the stages. A run for
@@ -38,6 +39,9 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 	defer end()
 	r := &run{Pipeline: p, record: p.newRun(ctx, targets), targets: targets, outputs: map[string]map[string]string{}}
 	r.stages(ctx)
+	if err := r.removeTemporary(); err != nil {
+		return nil, err
+	}
 	r.finish()
 	p.prune(targets)
 	return r.record, nil
@@ -119,13 +123,15 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 	case config.Validate:
 		return r.refuse(func(f gate.Finding) bool { return f.Rule == "validation" })
 	case config.Plan:
-		return r.each(r.targets, s, func(t *target) error { return r.plan(ctx, t, j) })
+		return r.each(r.targets, s, func(t *target) error { return errors.Join(r.plan(ctx, t, j), r.keepPlan(s, t)) })
 	case config.Gate:
 		return r.gate(j)
 	case config.Deploy:
-		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, j) })
+		err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, j) })
+		return errors.Join(err, r.giveKubeconfig(ctx, e.Value, s, j, err))
 	case config.Verify:
-		return r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, j) })
+		err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, j) })
+		return errors.Join(err, r.giveKubeconfig(ctx, e.Value, s, j, err))
 	}
 	return r.command(ctx, e, s, j)
 }
@@ -190,8 +196,25 @@ func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) e
 	return errors.Join(errs...)
 }
 
-func (r *run) deployTarget(ctx context.Context, t *target, j job) error {
-	if err := r.deploy(ctx, t, j); err != nil {
+// giveKubeconfig makes the output KUBECONFIG of a stage that has passed and declares it.
+func (r *run) giveKubeconfig(ctx context.Context, stage config.Stage, s *report.Stage, j job, failed error) error {
+	if failed != nil || !slices.Contains(stage.Outputs, config.Kubeconfig) {
+		return nil
+	}
+	paths, err := r.kubeconfigs(ctx, r.of(stage.Environment), j)
+	if err == nil {
+		r.setOutputs(s, map[string]string{config.Kubeconfig: paths})
+	}
+	return err
+}
+
+func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j job) error {
+	began := r.Now()
+	err := r.deploy(ctx, t, j)
+	if kept := r.keepRuns(ctx, s, t, began, j); kept != nil {
+		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
+	}
+	if err != nil {
 		if !errors.Is(err, errInterrupted) {
 			t.Outcome = report.Failed
 		}
@@ -202,7 +225,7 @@ func (r *run) deployTarget(ctx context.Context, t *target, j job) error {
 }
 
 // verifyTarget verifies a cluster, and goes back when it fails and the environment says so.
-func (r *run) verifyTarget(ctx context.Context, t *target, j job) error {
+func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, j job) error {
 	if t.Outcome != report.Deployed {
 		return nil
 	}
@@ -218,7 +241,12 @@ func (r *run) verifyTarget(ctx context.Context, t *target, j job) error {
 	if t.environment.OnFailedVerify != "rollback" || last == "" || last == t.To {
 		return err
 	}
-	if back := r.goBack(ctx, t, t.To, last, j); back != nil {
+	began := r.Now()
+	back := r.goBack(ctx, t, t.To, last, j)
+	if kept := r.keepRuns(ctx, s, t, began, j); kept != nil {
+		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
+	}
+	if back != nil {
 		return errors.Join(err, back)
 	}
 	t.Outcome = report.RolledBack

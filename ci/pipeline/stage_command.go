@@ -41,7 +41,7 @@ func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *
 		return err
 	}
 	r.setOutputs(s, values)
-	return r.keepArtifacts(e.Value.Artifacts)
+	return r.keepArtifacts(s, e.Value.Artifacts)
 }
 
 // parseOutputs reads NAME=VALUE lines. Each declared output must be there, and no other.
@@ -70,7 +70,7 @@ func parseOutputs(text string, declared []string) (map[string]string, error) {
 
 // keepArtifacts copies files of the checkout to the reports. Files that lead out of it, and
 // files with a secret, are errors.
-func (r *run) keepArtifacts(patterns []string) error {
+func (r *run) keepArtifacts(s *report.Stage, patterns []string) error {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return err
@@ -89,11 +89,7 @@ func (r *run) keepArtifacts(patterns []string) error {
 			if !bytes.Equal([]byte(r.secrets.Text(string(data))), data) {
 				return fmt.Errorf("artifacts: %s contains a secret of %s and is not kept", name, config.File)
 			}
-			to := filepath.Join(r.Reports(), "artifacts", name)
-			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-				return err
-			}
-			if err := os.WriteFile(to, data, 0o600); err != nil {
+			if err := r.keep(s, "artifacts/"+name, data); err != nil {
 				return err
 			}
 		}

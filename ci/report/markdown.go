@@ -182,8 +182,11 @@ func Lines(c change.Change) (out []string) {
 		add("%s: %s", inventory.CompressText(byKey[key]), key)
 	}
 	for _, r := range c.Playbooks {
-		if r.Differs {
+		switch {
+		case r.Differs && len(r.Hosts) > 0:
 			add("playbook %s on %s", r.File, inventory.CompressText(r.Hosts))
+		case r.Differs:
+			add("playbook %s", r.File)
 		}
 	}
 	return out

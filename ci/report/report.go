@@ -68,6 +68,8 @@ type Stage struct {
 	Message string            `json:"message,omitempty"` // why it did not pass
 	Log     string            `json:"log,omitempty"`     // file in the directory of reports
 	Outputs map[string]string `json:"outputs,omitempty"`
+	// Artifacts are files in the directory of reports.
+	Artifacts []string `json:"artifacts,omitempty"`
 }
 
 // Findings returns the findings of all clusters without duplicates: a shared file has its

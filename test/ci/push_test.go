@@ -86,17 +86,21 @@ func TestPushes(t *testing.T) {
 // playbook pushes a playbook for production, and then another content of its template.
 func (s *site) playbook(production string) {
 	s.t.Helper()
-	files := map[string]string{"deployer.ci.yaml": environments + "    playbooks: [{file: motd.yaml}]\n", "motd.j2": "{{ inventory_hostname }}, first\n", "production.yaml": production,
+	files := map[string]string{"deployer.ci.yaml": environments + "    playbooks: [{file: motd.yaml}]\n", "motd.j2": "{{ host.name }}, first\n", "production.yaml": production,
 		"motd.yaml": "- name: message of the day\n  hosts: minion\n  tasks:\n    - {name: write it, template: {src: motd.j2, dest: /etc/motd}}\n"}
 	for _, word := range []string{"first", "second"} {
-		files["motd.j2"] = "{{ inventory_hostname }}, " + word + "\n"
-		terminal, _ := s.push("message of the day: "+word, files)
+		files["motd.j2"] = "{{ host.name }}, " + word + "\n"
+		terminal, accepted := s.push("message of the day: "+word, files)
+		if !accepted {
+			s.t.Fatal("the push was refused")
+		}
 		s.requireTexts(terminal, "+ deployer plan run motd.yaml", "+ deployer apply ", "+ deployer verify", "production: playbooks: deployed")
 		for _, n := range []string{"n1", "n2", "n3"} {
 			if got := s.shell(n, "cat /etc/motd"); got != n+", "+word+"\n" {
 				s.t.Errorf("/etc/motd of %s is %q", n, got)
 			}
 		}
+		s.requireTexts(s.shell(gitHost, "cd "+repository+"/deployer-ci/reports/$(git -C "+repository+" rev-parse main) && ls plans runs/production.yaml"), "production.yaml.json", ".html", ".json")
 		s.deployed++
 	}
 }
@@ -167,7 +171,8 @@ func (s *site) failedVerify(version string) {
   validate: {uses: validate}
   plan: {uses: plan}
   gate: {uses: gate}
-  deploy staging: {uses: deploy, environment: staging}
+  deploy staging: {uses: deploy, environment: staging, outputs: [KUBECONFIG]}
+  kubeconfig: {command: [sh, -c, 'grep -c client-certificate-data "$KUBECONFIG"'], inputs: {KUBECONFIG: deploy staging.KUBECONFIG}}
   break: {command: [ssh, -i, /etc/deployer/key, -o, UserKnownHostsFile=/etc/deployer/known_hosts, root@` + s.address("m4") + `,
     "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system delete service kube-dns"]}
   verify staging: {uses: verify, environment: staging}

@@ -1,0 +1,125 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"deployer/ci/report"
+)
+
+// keep writes an artifact of a stage below the directory of reports, with secrets masked.
+func (p *Pipeline) keep(s *report.Stage, name string, data []byte) error {
+	to := filepath.Join(p.Reports(), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	s.Artifacts = append(s.Artifacts, name)
+	return os.WriteFile(to, []byte(p.secrets.Text(string(data))), 0o600)
+}
+
+// fileName returns the path of an inventory as the name of a file.
+func fileName(inventory string) string { return strings.ReplaceAll(inventory, "/", "_") }
+
+// keepPlan keeps the plan of a cluster, if there is one.
+func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
+	if t.planFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(t.planFile)
+	if err != nil {
+		return err
+	}
+	return p.keep(s, "plans/"+fileName(t.Inventory)+".json", data)
+}
+
+// keepRuns keeps the journal and the page of each run of deployer that began on a cluster
+// since a time. The output goes to the log of the stage only.
+func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, since time.Time, j job) error {
+	ctx = context.WithoutCancel(ctx) // also for a run that was interrupted
+	j.out = &maskedWriter{to: io.Discard, secrets: p.secrets}
+	seen := map[string]bool{}
+	for _, commit := range []string{t.To, t.From} { // hosts leave with the inventory of the old revision
+		if commit == "" {
+			continue
+		}
+		dir, err := p.checkout(ctx, commit)
+		if err != nil {
+			return err
+		}
+		if !exists(dir, t.Inventory) {
+			continue
+		}
+		text, err := p.deployer(ctx, j, dir, t.Inventory, "runs", "list", "--output", "json")
+		if err != nil {
+			return err
+		}
+		var runs []struct {
+			Run     string    `json:"run"`
+			Started time.Time `json:"started"`
+		}
+		if err := json.Unmarshal([]byte(text), &runs); err != nil {
+			return fmt.Errorf("reading the list of runs: %w", err)
+		}
+		for _, run := range runs {
+			if run.Started.Before(since) || seen[run.Run] {
+				continue
+			}
+			seen[run.Run] = true
+			for ending, args := range map[string][]string{".json": {"--output", "json"}, ".html": {"--html=-"}} {
+				text, err := p.deployer(ctx, j, dir, t.Inventory, append([]string{"runs", "show", run.Run}, args...)...)
+				if err == nil {
+					err = p.keep(s, "runs/"+fileName(t.Inventory)+"/"+run.Run+ending, []byte(text))
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// kubeconfigs writes the admin kubeconfigs of clusters to files that only this user can read
+// and that are removed at the end of the run, and returns their paths as kubectl reads them
+// from $KUBECONFIG. They are in no report.
+func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string, error) {
+	dir, err := os.MkdirTemp(r.State, "kubeconfig-*")
+	if err != nil {
+		return "", err
+	}
+	r.outputsMu.Lock()
+	r.temporary = append(r.temporary, dir)
+	r.outputsMu.Unlock()
+	var paths []string
+	for _, t := range targets {
+		if t.after == nil {
+			continue
+		}
+		from, err := r.checkout(ctx, t.To)
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, fileName(t.Inventory))
+		if _, err := r.deployer(ctx, j, from, t.Inventory, "kubeconfig", "--file", path); err != nil {
+			return "", err
+		}
+		paths = append(paths, path)
+	}
+	return strings.Join(paths, string(os.PathListSeparator)), nil
+}
+
+// removeTemporary removes what was written for the stages of this run only.
+func (r *run) removeTemporary() error {
+	var errs []error
+	for _, dir := range r.temporary {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}

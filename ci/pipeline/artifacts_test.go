@@ -1,0 +1,72 @@
+package pipeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/ci/report"
+)
+
+func TestRecordsOfRunsAreKept(t *testing.T) {
+	t.Setenv("TOKEN", "s3cr3t-s3cr3t")
+	s := newSite(t, map[string]string{"clusters/a.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"),
+		"deployer.ci.yaml": "environments: {production: {inventories: [clusters/a.yaml]}}\nsecrets: [{env: TOKEN}]\n"})
+	before, after := s.now.Add(-time.Hour).Format(time.RFC3339), s.now.Add(time.Minute).Format(time.RFC3339)
+	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "`+after+`"}, {"run": "old", "started": "`+before+`"}]`)
+	r, p := s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	want := []string{"runs/clusters_a.yaml/new.html", "runs/clusters_a.yaml/new.json"}
+	got := r.Stages[3].Artifacts
+	if len(got) == 2 && strings.HasSuffix(got[0], ".json") {
+		got[0], got[1] = got[1], got[0]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	data, err := os.ReadFile(filepath.Join(p.Reports(), want[0]))
+	if err != nil || !strings.HasPrefix(string(data), "--html=- of new, ") || strings.Contains(string(data), "s3cr3t") {
+		t.Errorf("%q, %v", data, err)
+	}
+	if strings.Contains(s.out.String(), "runs show") {
+		t.Errorf("the terminal shows how artifacts are collected:\n%s", s.out.String())
+	}
+}
+
+func TestPlanIsKept(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("b", "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, kubelet: {max_pods: 60},", 1)})
+	r, p := s.run(s.options())
+	if diff := cmp.Diff([]string{"plans/inventory.yaml.json"}, r.Stages[1].Artifacts); diff != "" {
+		t.Fatal(diff)
+	}
+	if _, err := os.Stat(filepath.Join(p.Reports(), "plans", "inventory.yaml.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKubeconfigForACommand(t *testing.T) {
+	s := newSite(t, map[string]string{"a.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "b.yaml": strings.Replace(inventoryOf("b", "v1.35.4", "n[1:2]"), "name: lab", "name: other", 1),
+		"deployer.ci.yaml": `environments: {production: {inventories: [a.yaml, b.yaml]}}
+stages:
+  deploy: {uses: deploy, environment: production, outputs: [KUBECONFIG]}
+  smoke: {command: [sh, -c, 'IFS=:; for f in $KUBECONFIG; do echo "$(stat -c %a $f) $(cat $f)"; done; echo "$KUBECONFIG" > paths'], inputs: {KUBECONFIG: deploy.KUBECONFIG}, artifacts: [paths]}
+`})
+	r, p := s.run(s.options())
+	if r.Stages[1].Outcome != report.Passed || strings.Count(s.out.String(), "600 admin of kubeconfig") != 2 {
+		t.Errorf("the command has not two kubeconfigs:\n%s", s.out.String())
+	}
+	paths, err := os.ReadFile(filepath.Join(p.Reports(), "artifacts", "paths"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Split(strings.TrimSpace(string(paths)), ":") {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is left after the run: %v", path, err)
+		}
+	}
+}
