@@ -126,6 +126,17 @@ func (p *Project) ImageDigests() map[string]map[string]string {
 	return out
 }
 
+// ImageManifests returns the manifest digests of a container image by architecture, as the
+// lock file has them for the cluster; nil when the cluster does not use the image.
+func (p *Project) ImageManifests(image, version string) map[string]string {
+	for _, ref := range p.Needed {
+		if ref.Version == version && p.imageName(ref.Name, ref.Version) == image+":"+version {
+			return p.ImageDigests()[image+":"+version]
+		}
+	}
+	return nil
+}
+
 // Fetch downloads missing artifacts into the store, verifies and pins them. It does not
 // call onProgress when none is missing; onProgress may be nil.
 func (p *Project) Fetch(ctx context.Context, onProgress func(images.Progress)) error {

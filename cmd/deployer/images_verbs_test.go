@@ -15,7 +15,8 @@ import (
 )
 
 // An image of a user's goes from its file to production: it is built on one of the
-// project, and not promoted before its tests have passed.
+// project, not promoted before its tests have passed, and not to production before a
+// cluster has proved it.
 func TestImagesFromFileToProduction(t *testing.T) {
 	if _, err := exec.LookPath("runc"); err != nil || os.Geteuid() != 0 {
 		t.Skip("tests of images need root and runc")
@@ -68,7 +69,12 @@ func TestImagesFromFileToProduction(t *testing.T) {
 	expect(call(0, "test", "mine", "--images", dir), "tested before")
 	call(0, "push", "mine", "--images", dir, "--registry", address)
 	expect(call(0, "promote", "mine", "--images", dir, "--registry", address), "team/mine:7-staging@sha256:")
-	expect(call(0, "promote", "mine", "--images", dir, "--registry", address, "--to", "production"), "team/mine:7@sha256:")
+	inventory := filepath.Join(t.TempDir(), "staging.yaml")
+	if err := os.WriteFile(inventory, []byte("cluster: {name: staging}\nhosts: {m1: {address: 10.0.0.1}}\nroles: {master: m1, minion: m1}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(call(1, "promote", "mine", "--images", dir, "--registry", address, "--to", "production", "-i", inventory), "the cluster of "+inventory+" does not use team/mine:7")
+	expect(call(0, "promote", "mine", "--images", dir, "--registry", address, "--to", "production", "--without-verify"), "team/mine:7@sha256:")
 
 	expect(call(2, "push", "mine", "--images", dir), "--registry is missing")
 	expect(call(1, "test", "nonesuch", "--images", dir), `no image "nonesuch"`)

@@ -19,8 +19,10 @@ var ErrNotGreen = errors.New("its tests are not green")
 // Promote moves the tag of a stage to the digest that the stage before has, and returns
 // that digest. Every architecture of the image must have a record of passed tests in the
 // registry; the error wraps ErrNotGreen otherwise, and nothing is changed. A record is not
-// signed: who may push to the repository is trusted to push true ones.
-func Promote(ctx context.Context, target Target, image, version string, to Stage) (digest string, err error) {
+// signed: who may push to the repository is trusted to push true ones. verify is called
+// with the digests by architecture before the tag is moved, and its error ends the
+// promotion; it may be nil.
+func Promote(ctx context.Context, target Target, image, version string, to Stage, verify func(digests map[string]string) error) (digest string, err error) {
 	from, err := to.before()
 	if err != nil {
 		return "", err
@@ -45,8 +47,17 @@ func Promote(ctx context.Context, target Target, image, version string, to Stage
 	if len(manifest.Manifests) == 0 {
 		return "", fmt.Errorf("promoting %s to %s: the index is empty", source, to)
 	}
+	digests := map[string]string{}
 	for _, platform := range manifest.Manifests {
 		if err := requireGreen(ctx, repository, platform); err != nil {
+			return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
+		}
+		if platform.Platform != nil {
+			digests[platform.Platform.Architecture] = platform.Digest.String()
+		}
+	}
+	if verify != nil {
+		if err := verify(digests); err != nil {
 			return "", fmt.Errorf("promoting %s to %s: %w", source, to, err)
 		}
 	}

@@ -111,13 +111,37 @@ func TestPushAndPromote(t *testing.T) {
 			if got := tagged(t, target, "1-testing"); got != digest {
 				t.Errorf("testing has %s, want %s", got, digest)
 			}
-			if _, err := Promote(t.Context(), target, image.Name, "1", Production); err == nil {
+			if _, err := Promote(t.Context(), target, image.Name, "1", Production, nil); err == nil {
 				t.Error("promoted to production from a stage that does not have it")
 			}
 			for _, stage := range []Stage{Staging, Production} {
-				got, err := Promote(t.Context(), target, image.Name, "1", stage)
+				got, err := Promote(t.Context(), target, image.Name, "1", stage, nil)
 				if err != nil || got != digest || tagged(t, target, stage.Tag("1")) != digest {
 					t.Errorf("%s: promoted %s (%v), want %s", stage, got, err, digest)
+				}
+			}
+		})
+	}
+}
+
+// What a cluster says of the digests decides before the tag is moved.
+func TestPromoteAsksForVerify(t *testing.T) {
+	for name, target := range targets(t) {
+		t.Run(name, func(t *testing.T) {
+			image := Image{Name: "registry.k8s.io/pause", Version: "2", Platforms: []Platform{archive(t, "amd64", "a"), archive(t, "arm64", "b")}}
+			if _, err := Push(t.Context(), target, image); err != nil {
+				t.Fatal(err)
+			}
+			unhealthy := errors.New("unhealthy")
+			var asked map[string]string
+			_, err := Promote(t.Context(), target, image.Name, "2", Staging, func(digests map[string]string) error { asked = digests; return unhealthy })
+			if !errors.Is(err, unhealthy) || tagged(t, target, "2-staging") != "" {
+				t.Errorf("promoted although the cluster is unhealthy: %v", err)
+			}
+			for _, p := range image.Platforms {
+				_, manifest, err := images.ReadImageIndex(p.Archive)
+				if err != nil || asked[p.Arch] != manifest {
+					t.Errorf("asked for %v, want %s for %s (%v)", asked, manifest, p.Arch, err)
 				}
 			}
 		})
@@ -137,7 +161,7 @@ func TestPromoteRefuses(t *testing.T) {
 				if _, err := Push(t.Context(), target, image); err != nil {
 					t.Fatal(err)
 				}
-				_, err := Promote(t.Context(), target, image.Name, version, Staging)
+				_, err := Promote(t.Context(), target, image.Name, version, Staging, nil)
 				if !errors.Is(err, ErrNotGreen) {
 					t.Errorf("%s: error is %v, want that its tests are not green", version, err)
 				}
@@ -145,7 +169,7 @@ func TestPromoteRefuses(t *testing.T) {
 					t.Errorf("%s: staging has %s", version, got)
 				}
 			}
-			if _, err := Promote(t.Context(), target, "registry.k8s.io/pause", "1", Testing); err == nil {
+			if _, err := Promote(t.Context(), target, "registry.k8s.io/pause", "1", Testing, nil); err == nil {
 				t.Error("promoted to testing")
 			}
 		})
