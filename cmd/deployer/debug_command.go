@@ -15,15 +15,13 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/sanitize"
+	"deployer/engine/schedule"
 	"deployer/engine/transport"
 	"deployer/runs/target"
 )
 
 // debugOutputBytes is the maximum output of one host that is printed: as much as of exec.
 const debugOutputBytes = 1 << 20
-
-// debugForks is the number of hosts processed in parallel by default.
-const debugForks = 50
 
 // debugEndWait is the time that an interrupted host has to clean up before its connection is
 // closed.
@@ -35,7 +33,7 @@ func debugCommands(ctx context.Context, connector *target.Connector, hosts []str
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if parallel <= 0 {
-		parallel = debugForks
+		parallel = schedule.DefaultForks
 	}
 	var mu sync.Mutex
 	out := map[string]execResult{}

@@ -25,6 +25,10 @@ type Blobs interface {
 	Download(ctx context.Context, url, digest string) (engine.Blob, error)
 }
 
+// DefaultForks is the number of hosts that are processed in parallel when neither the
+// command line nor the inventory says otherwise.
+const DefaultForks = 50
+
 // Options are the options of a run.
 type Options struct {
 	// RunID is the id of the run, under which hosts store backups. Required.
@@ -68,7 +72,7 @@ type Options struct {
 	Blobs     Blobs     // may be nil when no task makes blobs
 
 	// Forks is the maximum number of hosts that connect or run a segment in
-	// parallel. Default 50.
+	// parallel. Default DefaultForks.
 	Forks int
 	// ActionParallelism is the maximum number of actions that run in parallel on the
 	// controller. Default 50.
@@ -101,7 +105,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.Forks, 50)
+	setDefault(&o.Forks, DefaultForks)
 	setDefault(&o.ActionParallelism, 50)
 	o.Retry = o.Retry.WithDefaults()
 	if o.Services == nil {
