@@ -1,15 +1,19 @@
 package pipeline_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/ci/report"
+	"deployer/runs/telemetry"
 )
 
 func TestRecordsOfRunsAreKept(t *testing.T) {
@@ -68,5 +72,39 @@ stages:
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("%s is left after the run: %v", path, err)
 		}
+	}
+}
+
+func TestStagesHaveSpans(t *testing.T) {
+	var mu sync.Mutex
+	spans := 0
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		spans++
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "deployer.ci.yaml": `
+stages:
+  deploy: {uses: deploy, environment: production}
+  print: {command: [sh, -c, 'echo "parent $TRACEPARENT"']}
+`})
+	o := s.options()
+	var err error
+	if o.Spans, err = telemetry.SpansFromEnvironment(t.Context(), os.Getenv, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	s.run(o)
+	out := s.out.String()
+	i := strings.Index(out, "parent 00-0af7651916cd43dd8448eb211c80319c-")
+	if i < 0 || strings.Contains(out[i:], "b7ad6b7169203331") {
+		t.Errorf("the command is not below the span of its stage:\n%s", out)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if spans == 0 {
+		t.Error("nothing was sent")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"deployer/ci/repository"
 	"deployer/engine/redact"
 	"deployer/project"
+	"deployer/runs/telemetry"
 )
 
 // Options describe a pipeline.
@@ -35,7 +36,8 @@ type Options struct {
 	Inputs func(inventory, playbook string) (*project.PlaybookInputs, error)
 	// Approved is the digest of the plan that was approved; empty for none.
 	Approved string
-	Out      io.Writer // progress and output of commands, with secrets masked
+	Spans    *telemetry.Spans // nil for no traces
+	Out      io.Writer        // progress and output of commands, with secrets masked
 	Now      func() time.Time
 }
 
@@ -91,8 +93,13 @@ func (p *Pipeline) Config() *config.Config { return p.config }
 // Mask replaces the secrets in a text.
 func (p *Pipeline) Mask(text string) string { return p.secrets.Text(text) }
 
-// Close flushes the output.
-func (p *Pipeline) Close() { p.out.Flush() }
+// Close sends the spans that are left and flushes the output.
+func (p *Pipeline) Close(ctx context.Context) {
+	if err := p.Spans.Finish(ctx); err != nil {
+		p.printf("%v\n", err)
+	}
+	p.out.Flush()
+}
 
 // checkout returns the directory with the files of a commit. Its path is the same in every
 // run, because plans and journals name absolute paths. Stages that run at the same time

@@ -147,7 +147,7 @@ func (s *site) run(o pipeline.Options) (*report.Run, *pipeline.Pipeline) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer p.Close()
+	defer p.Close(s.t.Context())
 	r, err := p.Run(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"deployer/ci/gate"
 	"deployer/ci/report"
 	"deployer/ci/repository"
+	"deployer/runs/telemetry"
 	"deployer/strictyaml"
 )
 
@@ -26,6 +27,8 @@ type run struct {
 	outputsMu sync.Mutex
 	outputs   map[string]map[string]string // by stage
 	temporary []string                     // directories that are removed at the end
+
+	span *telemetry.Span
 }
 
 // Run waits until no other run works on the repository, and runs the stages. A run for
@@ -38,11 +41,13 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 	}
 	defer end()
 	r := &run{Pipeline: p, record: p.newRun(ctx, targets), targets: targets, outputs: map[string]map[string]string{}}
+	r.span = p.Spans.Start(nil, "ci "+report.Short(p.commit), "revision", p.commit)
 	r.stages(ctx)
 	if err := r.removeTemporary(); err != nil {
 		return nil, err
 	}
 	r.finish()
+	r.span.End(string(r.record.Outcome), failureOf(r.record.Outcome, string(r.record.Outcome)))
 	p.prune(targets)
 	return r.record, nil
 }

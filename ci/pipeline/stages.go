@@ -79,6 +79,9 @@ func (r *run) runStage(ctx context.Context, s *stageRun, j job) bool {
 		ctx, cancel = context.WithTimeout(ctx, s.Value.Timeout)
 		defer cancel()
 	}
+	span := r.Spans.Start(r.span, "stage "+s.Key, "stage", s.Key)
+	defer func() { span.End(string(s.record.Outcome), failureOf(s.record.Outcome, s.record.Message)) }()
+	j.env = append(j.env, span.Environment()...)
 	j.printf("== %s\n", s.Key)
 	s.record.Log = j.log
 	err := r.stage(ctx, s.Entry, s.record, j)
@@ -93,6 +96,14 @@ func (r *run) runStage(ctx context.Context, s *stageRun, j job) bool {
 		s.record.Outcome = report.Passed
 	}
 	return err == nil || s.Value.AllowFail && s.record.Outcome != report.Interrupted
+}
+
+// failureOf returns a message when the outcome is a failure; empty otherwise.
+func failureOf(outcome report.Outcome, message string) string {
+	if slices.Contains(severity, outcome) {
+		return message
+	}
+	return ""
 }
 
 // inputs returns the environment variables of a stage.

@@ -16,6 +16,7 @@ import (
 	"deployer/ci/report"
 	"deployer/ci/repository"
 	"deployer/project"
+	"deployer/runs/telemetry"
 )
 
 // ciOptions are the flags of all verbs of ci.
@@ -82,7 +83,12 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 	if state, err = filepath.Abs(state); err != nil {
 		return nil, err
 	}
+	spans, err := telemetry.SpansFromEnvironment(ctx, os.Getenv, version)
+	if err != nil {
+		return nil, err
+	}
 	return pipeline.Open(ctx, pipeline.Options{
+		Spans:      spans,
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
 		Deployer: pipeline.Program{Path: program, Name: "deployer"},
 		Load:     loadCluster,
@@ -192,7 +198,7 @@ interrupted.`,
 				if err != nil {
 					return err
 				}
-				defer p.Close()
+				defer p.Close(ctx)
 				r, err := p.Run(ctx)
 				var superseded *repository.SupersededError
 				if errors.As(err, &superseded) {
@@ -264,7 +270,7 @@ The branch keeps the newer revision: revert the commit, or the next push deploys
 				if err != nil {
 					return err
 				}
-				defer p.Close()
+				defer p.Close(ctx)
 				inventory := ""
 				if len(args) == 1 {
 					inventory = filepath.ToSlash(filepath.Clean(args[0]))
@@ -301,7 +307,7 @@ Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be com
 				if err != nil {
 					return applyOptions{detailedExitCode: true}.exitCode(err)
 				}
-				defer p.Close()
+				defer p.Close(ctx)
 				r, differs, err := p.Drift(ctx)
 				if err == nil {
 					err = o.show(e, p, r, true)

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"compress/gzip"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -271,6 +272,41 @@ func TestTraces(t *testing.T) {
 	}
 	if len(c.spans["host c"].Events) != 1 {
 		t.Error("the retry is no event of its host")
+	}
+}
+
+// TestSpans puts the spans of a program that starts others below that of its caller, and
+// gives those others their parent.
+func TestSpans(t *testing.T) {
+	c := &receiver{spans: map[string]*tracepb.Span{}, attrs: map[string]string{}}
+	server := httptest.NewServer(c)
+	defer server.Close()
+	getenv := environment(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL, "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
+	s, err := SpansFromEnvironment(t.Context(), getenv, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := s.Start(nil, "ci 1")
+	stage := s.Start(run, "stage deploy", "stage", "deploy")
+	given := stage.Environment()
+	stage.End("failed", "no such host")
+	run.End("deployed", "")
+	if err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	parent, child := c.spans["ci 1"], c.spans["stage deploy"]
+	if parent == nil || child == nil || hex.EncodeToString(parent.ParentSpanId) != "b7ad6b7169203331" || string(child.ParentSpanId) != string(parent.SpanId) {
+		t.Fatalf("spans %v", c.spans)
+	}
+	if want := "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-" + hex.EncodeToString(child.SpanId) + "-01"; len(given) != 1 || given[0] != want {
+		t.Errorf("environment %q, want %s", given, want)
+	}
+	if child.Status.GetMessage() != "no such host" || parent.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR {
+		t.Errorf("statuses %v, %v", child.Status, parent.Status)
+	}
+	var off *Spans
+	if off.Start(nil, "x").Environment() != nil || off.Finish(t.Context()) != nil {
+		t.Error("switched off, it does something")
 	}
 }
 

@@ -2,36 +2,16 @@ package telemetry
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"deployer/engine"
 )
-
-// queueSize is the number of spans that wait for the exporter at most; further spans are
-// dropped. The default of the SDK, 2048, is less than 100 hosts end at a time.
-// OTEL_BSP_MAX_QUEUE_SIZE overrides it.
-const queueSize = 1 << 16
-
-// tracesWanted reports whether the environment names a collector of traces.
-func tracesWanted(getenv func(string) string) bool {
-	switch {
-	case strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true"), getenv("OTEL_TRACES_EXPORTER") == "none":
-		return false
-	}
-	return getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
-}
 
 // traces makes spans of events: one for the run, below it one for each host, below these
 // one for each step that was executed.
@@ -47,54 +27,18 @@ type traces struct {
 	failed exportError
 }
 
-// exportError is the first error of the exporter, which reports it from its goroutine.
-type exportError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *exportError) keep(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-func (f *exportError) first() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
 type hostSpan struct {
 	trace.Span
 	ctx context.Context
 }
 
 func newTraces(ctx context.Context, getenv func(string) string, version string) (*traces, error) {
-	if p := getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") + getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); strings.Contains(p, "grpc") {
-		return nil, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL is grpc; deployer sends http/protobuf, usually to port 4318")
-	}
-	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
+	t := &traces{hosts: map[string]hostSpan{}}
+	var err error
+	if t.provider, err = newProvider(ctx, getenv, version, t.failed.keep); err != nil {
 		return nil, err
 	}
-	of, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "deployer"), attribute.String("service.version", version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv())
-	if err != nil {
-		return nil, err
-	}
-	var batch []sdk.BatchSpanProcessorOption
-	if getenv("OTEL_BSP_MAX_QUEUE_SIZE") == "" {
-		batch = append(batch, sdk.WithMaxQueueSize(queueSize))
-	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter, batch...), sdk.WithResource(of))
-	t := &traces{provider: provider, tracer: provider.Tracer("deployer"), hosts: map[string]hostSpan{}}
-	// The handler of the SDK is global; without one, errors go to the terminal's live view.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.failed.keep))
-	caller := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
-	t.ctx = propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), caller)
+	t.tracer, t.ctx = t.provider.Tracer("deployer"), ofCaller(ctx, getenv)
 	return t, nil
 }
 
