@@ -96,7 +96,7 @@ func (s *site) playbook(production string) {
 		}
 		s.requireTexts(terminal, "+ deployer plan run motd.yaml", "+ deployer apply ", "+ deployer verify", "production: playbooks: deployed")
 		for _, n := range []string{"n1", "n2", "n3"} {
-			if got := s.shell(n, "cat /etc/motd"); got != n+", "+word+"\n" {
+			if got := s.shell(n, "cat /etc/motd"); got != n+", "+word {
 				s.t.Errorf("/etc/motd of %s is %q", n, got)
 			}
 		}
