@@ -1,8 +1,8 @@
-// Package cis has the checks of the CIS Kubernetes Benchmark with what an installed
-// cluster makes of them. checks.yaml is the list. docs/security.md is rendered from
-// it (go test ./test/cis -update), and the scenarios of test/e2e evaluate it: Script
-// reads a host in one shell command, Parse makes a Host of the output, and
-// Check.Evaluate compares the host with the check.
+// Package cis lists the checks of the CIS Kubernetes Benchmark with the verdict for an
+// installed cluster. checks.yaml is the list. `go test ./test/cis -update` renders
+// docs/security.md from it, and the scenarios of test/e2e evaluate it: Script is a
+// shell command that reads the state of a host, Parse decodes its output into a Host,
+// and Check.Evaluate compares the Host with the check.
 package cis
 
 import (
@@ -14,11 +14,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The verdicts.
+// Verdicts of checks.
 const (
-	Met      = "met"
-	NotMet   = "not met"
-	Operator = "operator"
+	Met      = "met"      // by an install, without further settings
+	NotMet   = "not met"  // for the reason in Check.Why
+	Operator = "operator" // depends on the operator of the cluster
 )
 
 // Groups of hosts that checks are evaluated on.
@@ -39,8 +39,8 @@ type Check struct {
 	ID      string `yaml:"id"`
 	Title   string `yaml:"title"`
 	Verdict string `yaml:"verdict"`
-	Why     string `yaml:"why"`  // reason or way, for people
-	On      string `yaml:"on"`   // group of hosts that Test looks at; empty: the API
+	Why     string `yaml:"why"`  // note of the page: the reason, or how to meet the check
+	On      string `yaml:"on"`   // group of hosts that Test examines; empty: the API
 	Test    *Test  `yaml:"test"` // nil when a program cannot decide it
 }
 
@@ -49,23 +49,23 @@ type Check struct {
 type Test struct {
 	File  string `yaml:"file"`
 	Below string `yaml:"below"` // pattern of names: all such files below the directory File
-	Mode  string `yaml:"mode"`  // octal; no file has a bit beyond it
+	Mode  string `yaml:"mode"`  // octal; the maximum permissions of the files
 	Owner string `yaml:"owner"` // user:group
-	Key   string `yaml:"key"`   // of the YAML in File, with dots; its value is compared
-	Line  string `yaml:"line"`  // that File must have
+	Key   string `yaml:"key"`   // path of a key in the YAML of File, separated by dots; its value is compared
+	Line  string `yaml:"line"`  // line that File must contain
 
-	Flag string `yaml:"flag"` // of the process Of; its value is compared
-	Of   string `yaml:"of"`
+	Flag string `yaml:"flag"` // flag of the process Of; its value is compared
+	Of   string `yaml:"of"`   // name of the process
 	And  string `yaml:"and"` // a second flag that must be set too
 
-	Refused string `yaml:"refused"` // spec of a pod that the API refuses in a namespace without labels; Has is in the reason
+	Refused string `yaml:"refused"` // spec of a pod that the API refuses in a namespace without labels; the reason contains Has
 
-	// How a value is compared; none of them: it is set.
+	// How the value is compared. Without any of them, the value must be set.
 	Is    string   `yaml:"is"`
-	Has   string   `yaml:"has"`   // element of a list
-	Lacks string   `yaml:"lacks"` // element of a list; an unset value lacks everything
-	Among []string `yaml:"among"` // all elements of a list
-	Least int      `yaml:"least"`
+	Has   string   `yaml:"has"`   // element that the list must have
+	Lacks string   `yaml:"lacks"` // element that the list must not have; an unset value passes
+	Among []string `yaml:"among"` // the list must have no other elements
+	Least int      `yaml:"least"` // minimum of an integer
 	Unset bool     `yaml:"unset"`
 }
 
@@ -96,7 +96,8 @@ func Testable(sections []Section, group string) []Check {
 	return out
 }
 
-// paths are the files that tests look at, sorted, those whose content counts apart.
+// paths returns the files that tests of checks examine: access has the values of Below
+// by file, contents the sorted files whose content is compared.
 func paths(checks []Check) (access map[string][]string, contents []string) {
 	access = map[string][]string{}
 	for _, c := range checks {

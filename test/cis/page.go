@@ -7,20 +7,20 @@ import (
 
 const intro = `# Security of an installed cluster
 
-This page is made of test/cis/checks.yaml (` + "`make docs`" + `). End-to-end tests evaluate the checks that a program can decide on an installed cluster, those that are not met too.
+` + "`make docs`" + ` generates this page from test/cis/checks.yaml. Of the checks that a program can decide, end-to-end tests evaluate each on an installed cluster, including the checks that are not met.
 
-What an install does without being asked:
-- **Keys.** Each host makes its own keys and gets certificates for what the inventory says it is. The authorities are three: cluster, etcd, front proxy; their keys are on masters only, mode 0600. API server, controller manager, scheduler and kube-proxy see the keys that they use and no others ([decision](decisions/2026-11-22-mounts-of-static-pods.md)).
-- **Secrets** are encrypted before etcd stores them. The key is in /etc/kubernetes/encryption.yaml on every master: keep a copy elsewhere. An install never replaces a lost key by itself once etcd has data.
-- **The API** knows RBAC and Node authorization only. Anonymous requests reach the health endpoints and nothing else.
-- **Pods** outside of kube-system are held to the Pod Security level baseline, and clients are warned below restricted: ` + "`cluster.api.pod_security`" + `, and labels of namespaces. They have the runtime's seccomp profile and at most 4096 processes: ` + "`overrides.kubelet`" + `.
-- **The audit log** is in /var/log/kubernetes/audit of each master, up to 1.1 GiB: who changed what, who ran or forwarded what in which pod, who read Secrets and ConfigMaps. ` + "`cluster.api.audit`" + ` changes it. To have it elsewhere too, ship the files.
-- **Admission plugins** that overrides name are added to NodeRestriction and DenyServiceExternalIPs. One is removed by its name in ` + "`disable-admission-plugins`" + `.
+What an install does by default:
+- **Keys.** Each host generates its own keys and gets certificates for the roles that the inventory gives it. There are three certificate authorities: cluster, etcd and front proxy; their keys are on masters only, mode 0600. The pods of API server, controller manager, scheduler and kube-proxy mount only the keys that they use ([decision](decisions/2026-11-22-mounts-of-static-pods.md)).
+- **Secrets** are encrypted before etcd stores them. The key is in /etc/kubernetes/encryption.yaml on every master: keep a copy outside of the cluster. Once etcd has data, an install does not replace a lost key; it fails.
+- **The API** uses the authorization modes RBAC and Node only. Anonymous requests reach only the health endpoints (/livez, /readyz, /healthz).
+- **Pods** outside of kube-system must meet the Pod Security level baseline, and clients get a warning about pods that do not meet restricted; change this with ` + "`cluster.api.pod_security`" + ` or labels of namespaces. Pods get the runtime's default seccomp profile and at most 4096 processes; change this with ` + "`overrides.kubelet`" + `.
+- **The audit log** is in /var/log/kubernetes/audit on each master and takes up to 1.1 GiB. It records who changed what, who used exec, attach or port-forward in which pod, and who read Secrets and ConfigMaps. ` + "`cluster.api.audit`" + ` configures it. deployer does not ship the files to a central log.
+- **Admission plugins** of ` + "`overrides.apiserver.extra_args`" + ` are added to NodeRestriction and DenyServiceExternalIPs. To remove a plugin, list it in ` + "`disable-admission-plugins`" + `.
 
-What stays the operator's: accounts of people, roles, network policies (the pod network enforces none), where images come from, the firewall between hosts and the world.
+The operator is responsible for user accounts, RBAC roles, network policies (the pod network enforces none), the origin of images, and the firewall between the hosts and other networks.
 
 ## CIS Kubernetes Benchmark 1.11
-Numbers are those of kube-bench's cis-1.11. *Met*: after an install, of itself. *Not met*: with the reason. *Operator*: what deployer leaves to whoever runs the cluster. An asterisk marks the checks that tests evaluate on an installed cluster.
+The numbers are those of kube-bench's cis-1.11. *Met*: an install meets the check without further settings. *Not met*: the last column has the reason. *Operator*: the check depends on the operator of the cluster. An asterisk marks the checks that tests evaluate on an installed cluster.
 `
 
 // Page renders docs/security.md.
@@ -33,9 +33,9 @@ func Page(sections []Section) string {
 			counts[c.Verdict]++
 		}
 	}
-	fmt.Fprintf(&b, "\n%d are met, %d are not, %d are the operator's.\n", counts[Met], counts[NotMet], counts[Operator])
+	fmt.Fprintf(&b, "\n%d checks are met, %d are not met, %d are the operator's.\n", counts[Met], counts[NotMet], counts[Operator])
 	for _, s := range sections {
-		fmt.Fprintf(&b, "\n### %s\n\n| Check | What it is about | State | |\n|---|---|---|---|\n", s.Title)
+		fmt.Fprintf(&b, "\n### %s\n\n| Check | Subject | State | Note |\n|---|---|---|---|\n", s.Title)
 		for _, c := range s.Checks {
 			mark := ""
 			if c.Test != nil {
