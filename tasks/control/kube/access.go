@@ -35,9 +35,9 @@ type Access struct {
 	port    int
 	any     *Client
 	pinned  map[string]*Client
-	trusted *keyring.Authority // of which the clients are
+	trusted *keyring.Authority // the authority that the clients trust and that signed their certificate
 
-	loading    sync.Mutex // is held while the keys are read from a master
+	loading    sync.Mutex // held while the keys are read from a master
 	identityMu sync.Mutex
 	identity   *tls.Certificate
 }
@@ -87,7 +87,7 @@ func (a *Access) Any() (*Client, error) {
 	if len(a.masters) == 0 {
 		return nil, errors.New("the Kubernetes API cannot be reached: the inventory has no master")
 	}
-	if err := a.follow(); err != nil {
+	if err := a.renewTrust(); err != nil {
 		return nil, err
 	}
 	if a.any != nil {
@@ -105,7 +105,7 @@ func (a *Access) Any() (*Client, error) {
 func (a *Access) On(master string) (*Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.follow(); err != nil {
+	if err := a.renewTrust(); err != nil {
 		return nil, err
 	}
 	if c := a.pinned[master]; c != nil {
@@ -122,9 +122,9 @@ func (a *Access) On(master string) (*Client, error) {
 	return c, nil
 }
 
-// follow makes the next clients trust the authority of the keyring and show a certificate
-// of it, when a rotation has changed that. a.mu is held.
-func (a *Access) follow() error {
+// renewTrust discards the clients and the client certificate when a rotation has replaced
+// the authority of the keyring, so that the next clients use the new one. a.mu is held.
+func (a *Access) renewTrust() error {
 	keys, err := a.ring.Keys()
 	if err != nil {
 		return err

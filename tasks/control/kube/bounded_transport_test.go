@@ -35,7 +35,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		n, err := io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
-		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) != tt.bounded || n > maxAnswer+1 {
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) != tt.bounded || n > maxResponse+1 {
 			t.Errorf("%s: %d bytes, %v", name, n, err)
 		}
 	}

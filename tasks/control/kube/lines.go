@@ -8,12 +8,13 @@ import (
 	"net/http"
 )
 
-// maxLines bounds an answer of [Client.EachLine], in bytes. The metrics of an API server
-// of 1000 nodes are about a tenth of it.
-const maxLines = 256 << 20
+// maxLinesResponse is the maximum size of a response that [Client.EachLine] reads, in bytes.
+// The metrics of an API server with 1000 nodes take about a tenth of this.
+const maxLinesResponse = 256 << 20
 
-// EachLine calls visit for each line of the answer to a GET request without retries,
-// until visit returns false. path begins with a slash.
+// EachLine sends one GET request without retries and calls visit for each line of the
+// response, until visit returns false. path begins with a slash. EachLine fails when the
+// status is not 200.
 func (c *Client) EachLine(ctx context.Context, path string, visit func(line string) (more bool)) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, nil)
 	if err != nil {
@@ -26,9 +27,9 @@ func (c *Client) EachLine(ctx context.Context, path string, visit func(line stri
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("reading %s: the API server answers %s", path, resp.Status)
+		return fmt.Errorf("reading %s: the API server returned %s", path, resp.Status)
 	}
-	lines := bufio.NewScanner(io.LimitReader(resp.Body, maxLines))
+	lines := bufio.NewScanner(io.LimitReader(resp.Body, maxLinesResponse))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if !visit(lines.Text()) {

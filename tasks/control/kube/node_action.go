@@ -95,8 +95,8 @@ type nodeObject struct {
 	namespace string
 }
 
-// nodeObjects returns the objects that a kubelet creates for its node. The API server
-// would remove the Lease behind the Node, later.
+// nodeObjects returns the objects that a kubelet creates for its node. The garbage
+// collector would remove the Lease some time after the Node.
 func nodeObjects() []nodeObject {
 	return []nodeObject{{NodeKind(), ""}, {coordinationv1.SchemeGroupVersion.WithKind("Lease"), corev1.NamespaceNodeLease}}
 }

@@ -22,7 +22,7 @@ type NodeState struct {
 	Version string // version of the kubelet
 	PodCIDR string
 	Created time.Time
-	// Cordoned is true for a node that accepts no pods by decision of somebody.
+	// Cordoned is true when spec.unschedulable is set, so the node accepts no new pods.
 	Cordoned bool
 }
 

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// API is the fake. Its zero value is ready to use; Start serves it.
+// API is the fake API server. Its zero value is ready to use; Start serves it.
 type API struct {
-	mu      sync.Mutex
-	objects map[string]map[string]any // by path
-	version int
-	writes  []string // method and path of each request that changed something
-	asked   []string // method and path of every request
+	mu       sync.Mutex
+	objects  map[string]map[string]any // by path
+	version  int
+	writes   []string // method and path of each request that changed something
+	requests []string // method and path of every request
 
-	// Before, when set, may answer a request in place of the API.
+	// Before, when set, may handle a request in place of the API; it returns true when it has.
 	Before func(w http.ResponseWriter, r *http.Request) (handled bool)
 	// Written, when set, is called for each stored object and may change it, as
 	// controllers do.
@@ -49,7 +49,7 @@ func (a *API) Put(path string, object map[string]any) {
 	a.store(path, object)
 }
 
-// Object returns a copy of what is stored under a path, nil when nothing is.
+// Object returns a copy of the object that is stored under a path; nil when there is none.
 func (a *API) Object(path string) map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,11 +63,11 @@ func (a *API) Writes() []string {
 	return slices.Clone(a.writes)
 }
 
-// Asked returns all requests.
-func (a *API) Asked() []string {
+// Requests returns the method and path of every request, in order.
+func (a *API) Requests() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.asked)
+	return slices.Clone(a.requests)
 }
 
 // Paths returns the paths of all objects, sorted.
@@ -83,7 +83,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked = append(a.asked, r.Method+" "+r.URL.Path)
+	a.requests = append(a.requests, r.Method+" "+r.URL.Path)
 	switch r.Method {
 	case http.MethodGet:
 		a.get(w, r)
@@ -143,7 +143,7 @@ func (a *API) post(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, "AlreadyExists", "", path)
 		return
 	}
-	if a.lacksNamespace(w, path) {
+	if a.namespaceMissing(w, path) {
 		return
 	}
 	a.write(w, r, path, nil, object)
@@ -172,7 +172,7 @@ func (a *API) patch(w http.ResponseWriter, r *http.Request) {
 		notFound(w, path)
 		return
 	}
-	if a.lacksNamespace(w, path) {
+	if a.namespaceMissing(w, path) {
 		return
 	}
 	meta, _ := patch["metadata"].(map[string]any)
@@ -182,7 +182,7 @@ func (a *API) patch(w http.ResponseWriter, r *http.Request) {
 	}
 	next := merge(clone(live), patch)
 	if apply {
-		own(next, r.URL.Query().Get("fieldManager"), patch)
+		setManagedFields(next, r.URL.Query().Get("fieldManager"), patch)
 	}
 	a.write(w, r, path, live, next)
 }
@@ -216,7 +216,7 @@ func (a *API) store(path string, object map[string]any) map[string]any {
 	return object
 }
 
-func (a *API) lacksNamespace(w http.ResponseWriter, path string) bool {
+func (a *API) namespaceMissing(w http.ResponseWriter, path string) bool {
 	_, rest, ok := strings.Cut(path, "/namespaces/")
 	name, _, inside := strings.Cut(rest, "/")
 	if !ok || !inside || a.objects["/api/v1/namespaces/"+name] != nil {

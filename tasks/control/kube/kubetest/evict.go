@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// evict is the subresource of pods: it removes the pod unless a
-// PodDisruptionBudget of its namespace that selects it allows no disruption. One
-// that does allows one less then; nobody counts it up again but the test.
+// evict serves the subresource eviction of pods: it removes the pod unless a
+// PodDisruptionBudget that selects the pod allows no disruption. Each eviction
+// decrements disruptionsAllowed of the budget; only tests increment it.
 func (a *API) evict(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/eviction")
 	pod := a.objects[path]
@@ -39,8 +39,8 @@ func (a *API) evict(w http.ResponseWriter, r *http.Request) {
 
 // selects compares the match labels of a budget with those of a pod.
 func selects(budget, pod map[string]any) bool {
-	labels, _ := dig(pod, "metadata", "labels").(map[string]any)
-	want, _ := dig(budget, "spec", "selector", "matchLabels").(map[string]any)
+	labels, _ := nestedField(pod, "metadata", "labels").(map[string]any)
+	want, _ := nestedField(budget, "spec", "selector", "matchLabels").(map[string]any)
 	for key, value := range want {
 		if labels[key] != value {
 			return false
@@ -49,7 +49,7 @@ func selects(budget, pod map[string]any) bool {
 	return true
 }
 
-func dig(v any, path ...string) any {
+func nestedField(v any, path ...string) any {
 	for _, key := range path {
 		m, _ := v.(map[string]any)
 		v = m[key]
@@ -61,7 +61,7 @@ func dig(v any, path ...string) any {
 func hasFields(object map[string]any, selector string) bool {
 	for term := range strings.SplitSeq(selector, ",") {
 		field, value, ok := strings.Cut(term, "=")
-		if ok && dig(object, strings.Split(field, ".")...) != value {
+		if ok && nestedField(object, strings.Split(field, ".")...) != value {
 			return false
 		}
 	}

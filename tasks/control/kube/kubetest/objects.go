@@ -24,7 +24,7 @@ func fail(w http.ResponseWriter, status int, reason, kind, name string) {
 	})
 }
 
-// isCollection tells paths of lists from paths of objects.
+// isCollection reports whether a path is that of a list, not of an object.
 func isCollection(path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	skip := 2 // api, v1
@@ -75,8 +75,8 @@ func merge(into, patch map[string]any) map[string]any {
 	return clone(into)
 }
 
-// own records that the manager applied these fields, as managedFields do.
-func own(object map[string]any, manager string, patch map[string]any) {
+// setManagedFields records that the manager applied these fields, as managedFields do.
+func setManagedFields(object map[string]any, manager string, patch map[string]any) {
 	meta, _ := object["metadata"].(map[string]any)
 	entries, _ := meta["managedFields"].([]any)
 	var kept []any
