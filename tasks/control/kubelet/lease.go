@@ -24,9 +24,9 @@ type lease struct {
 // (kubernetes pkg/kubelet, nodeLeaseRenewIntervalFraction).
 func (l lease) interval() time.Duration { return l.duration / 4 }
 
-// readLease reads a node's Lease once. never is true when the node has none, as before
-// it joins the cluster; silent is the reason when no API server answered.
-func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), actx engine.ActionContext, node string) (l lease, never bool, silent error) {
+// readLease reads a node's Lease once. noLease is true when the node has no Lease, as before
+// it joins the cluster; unreachable is the error when no API server returned a result.
+func readLease(ctx context.Context, open func(context.Context, engine.ActionContext) (*kube.Client, error), actx engine.ActionContext, node string) (l lease, noLease bool, unreachable error) {
 	client, err := open(ctx, actx)
 	if err != nil {
 		return l, false, err

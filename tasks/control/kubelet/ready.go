@@ -1,6 +1,6 @@
-// Package kubelet has the gate for a kubelet after a (re)start: the same process must
-// renew the node's Lease twice. The condition Ready of the node is no proof, since it
-// outlives the kubelet by 50 s.
+// Package kubelet has the gate for a kubelet after a (re)start: one process must renew
+// the node's Lease twice. The condition Ready of the node is no proof: it stays true for
+// 50 s after the kubelet has ended (--node-monitor-grace-period).
 package kubelet
 
 import (
@@ -19,7 +19,8 @@ import (
 	"deployer/tasks/poll"
 )
 
-// Ready is the action `kubelet_ready`.
+// Ready is the action `kubelet_ready`: a gate that opens when the kubelet of the host has
+// renewed the Lease of its node.
 type Ready struct {
 	Name      string        `yaml:"name" doc:"Name of the node; default: the host."`
 	Unit      string        `yaml:"unit" doc:"Unit of the kubelet; default kubelet.service."`
@@ -30,18 +31,18 @@ type Ready struct {
 // NewReady returns the action with its defaults.
 func NewReady() *Ready { return &Ready{Timeout: 90 * time.Second} }
 
-// Gate repeats the wait after a revert, when the kubelet may be gone.
+// Gate returns the same wait for a revert, which may have removed the kubelet.
 func (r *Ready) Gate() any {
 	gate := *r
 	gate.MissingOK = true
 	return &gate
 }
 
-// pollEvery is the time between two observations; each is a small request to the API and
-// one to the host.
+// pollEvery is the time between two observations; each costs one small request to the API
+// and one to the host.
 const pollEvery = time.Second
 
-// Check waits until the kubelet is proved to work, except in a dry run. The output field
+// Check waits until the kubelet is proved to work; in a dry run it does nothing. The output field
 // `proved` is "lease" (two renewals by one process), "process" (no API server is
 // reachable: the process has lived for 15 s), or "nothing" (the node has never joined
 // the cluster, so nothing depends on it yet).
@@ -61,7 +62,7 @@ func (r *Ready) Check(ctx context.Context, actx engine.ActionContext) (engine.Ch
 	return engine.NoChange(engine.Output{"proved": proved, "elapsed_seconds": time.Since(began).Seconds()}), nil
 }
 
-// Apply is never called.
+// Apply does nothing: Check never returns a needed change.
 func (*Ready) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
@@ -77,18 +78,18 @@ const (
 type gate struct {
 	actx       engine.ActionContext
 	node, unit string
-	read       func(ctx context.Context, node string) (l lease, never bool, silent error)
+	read       func(ctx context.Context, node string) (l lease, noLease bool, unreachable error)
 
-	seen renewals
-	said string
+	seen     renewals
+	reported string
 }
 
 func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) (proved string, err error) {
 	err = poll.Until(ctx, timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
-		state, by, err := g.look(ctx, missingOK)
+		state, by, err := g.observe(ctx, missingOK)
 		proved = by
-		if by == "" && err == nil && state != g.said {
-			g.said = state
+		if by == "" && err == nil && state != g.reported {
+			g.reported = state
 			g.actx.Progress("waiting: " + state)
 		}
 		return state, by != "", err
@@ -96,11 +97,11 @@ func (g *gate) wait(ctx context.Context, timeout time.Duration, missingOK bool) 
 	return proved, err
 }
 
-// look reads the lease before the process: a process that started before the renewal of
+// observe reads the lease before the process: a process that started before the renewal of
 // the lease, and still runs, has renewed it.
-func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, err error) {
-	l, never, silent := g.read(ctx, g.node)
-	if never {
+func (g *gate) observe(ctx context.Context, missingOK bool) (state, proved string, err error) {
+	l, noLease, unreachable := g.read(ctx, g.node)
+	if noLease {
 		return "", byNothing, nil
 	}
 	p, err := readProcess(ctx, g.actx, g.actx.Host(), g.unit, false)
@@ -116,26 +117,26 @@ func (g *gate) look(ctx context.Context, missingOK bool) (state, proved string, 
 		}
 		return err.Error(), "", nil
 	}
-	if silent == nil {
+	if unreachable == nil {
 		if g.seen.observe(l) {
 			return "", byLease, nil
 		}
 		state = fmt.Sprintf("process %d has renewed the lease of node %s %d of %d times", p.PID, g.node, g.seen.count, wantedRenewals)
-		silent = g.noWay(ctx, l, p)
+		unreachable = g.localAPIError(ctx, l, p)
 	}
-	if silent == nil {
+	if unreachable == nil {
 		return state, "", nil
 	}
 	if p.Now.Sub(p.Started) >= settle {
 		return "", byProcess, nil
 	}
-	return fmt.Sprintf("process %d runs for %s; %v", p.PID, p.Now.Sub(p.Started).Round(time.Second), silent), "", nil
+	return fmt.Sprintf("process %d runs for %s; %v", p.PID, p.Now.Sub(p.Started).Round(time.Second), unreachable), "", nil
 }
 
-// noWay checks whether the node itself reaches an API server, once a renewal is overdue.
-// When it does not, as with a broken local proxy that a later step repairs, the lease is
-// no evidence about the kubelet.
-func (g *gate) noWay(ctx context.Context, l lease, p process) error {
+// localAPIError returns an error when a renewal is overdue and the node itself does not reach
+// an API server, as with a broken local proxy that a later step repairs. The lease is then no
+// evidence about the kubelet. When the node cannot be queried, the result is nil.
+func (g *gate) localAPIError(ctx context.Context, l lease, p process) error {
 	if p.Now.Sub(p.Started) < settle || p.Now.Sub(l.renewed) < 2*l.interval() {
 		return nil
 	}
@@ -148,31 +149,32 @@ func (g *gate) noWay(ctx context.Context, l lease, p process) error {
 	if err != nil || res.Failure != nil {
 		return nil //nolint:nilerr // the lease then decides
 	}
-	if row := firstRow(res.Output); row.OK != nil && !*row.OK {
-		return fmt.Errorf("the node does not reach an API server: %s", row.Detail)
+	if c := firstCheck(res.Output); c.OK != nil && !*c.OK {
+		return fmt.Errorf("the node does not reach an API server: %s", c.Detail)
 	}
 	return nil
 }
 
-type row struct {
+// checkResult is the result of one check in the output of the module http_check.
+type checkResult struct {
 	OK     *bool  `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-func firstRow(out engine.Output) row {
+func firstCheck(out engine.Output) checkResult {
 	var rows struct {
-		Checks []row `json:"checks"`
+		Checks []checkResult `json:"checks"`
 	}
 	raw, err := json.Marshal(out)
 	if err != nil || json.Unmarshal(raw, &rows) != nil || len(rows.Checks) == 0 {
-		return row{}
+		return checkResult{}
 	}
 	return rows.Checks[0]
 }
 
-// failure adds the kubelet's last error in its log.
+// failure returns err with the last error in the kubelet's log.
 func (g *gate) failure(ctx context.Context, err error, after time.Duration) error {
-	message := fmt.Sprintf("the kubelet on %s is not well after %s: %v", g.actx.Host(), tenths(after), err)
+	message := fmt.Sprintf("the kubelet on %s is not healthy after %s: %v", g.actx.Host(), tenths(after), err)
 	p, unread := readProcess(context.WithoutCancel(ctx), g.actx, g.actx.Host(), g.unit, true)
 	if unread != nil {
 		return &engine.Failure{Message: message, Detail: unread.Error()}

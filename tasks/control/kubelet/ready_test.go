@@ -18,8 +18,7 @@ import (
 	"deployer/tasks/unit"
 )
 
-// testNode is a node with a kubelet, seen from the gate, under a clock that tests can
-// move.
+// testNode is a node with a kubelet as the gate observes it, under the clock of synctest.
 type testNode struct {
 	*actiontest.Context
 	began   time.Time
@@ -30,7 +29,7 @@ type testNode struct {
 	api     error         // why no API server answers
 	local   bool          // the node itself reaches an API server
 	missing bool          // the host has no such unit
-	asked   int
+	queries int
 }
 
 func newTestNode(b testNode) *testNode {
@@ -53,7 +52,7 @@ func (b *testNode) age() (up bool, started time.Time) {
 }
 
 func (b *testNode) run(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
-	b.asked++
+	b.queries++
 	if module == "http_check" {
 		url := args.(*httpcheck.Checks).Checks[0].URL
 		return engine.Result{Output: engine.Output{"checks": []any{map[string]any{"ok": b.local, "detail": url + ": connection refused"}}}}, nil
@@ -88,27 +87,27 @@ func (b *testNode) read(context.Context, string) (lease, bool, error) {
 
 func TestReady(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bench  testNode
-		age    time.Duration // of the process when the gate looks first
+		node   testNode
+		age    time.Duration // of the process at the first observation
 		proved string
 		within time.Duration
 		want   string // of the error
 	}{
-		"renewed twice":                 {bench: testNode{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
-		"an hour ago":                   {bench: testNode{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
-		"21 s after its start":          {bench: testNode{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
-		"crashes after 2 s":             {bench: testNode{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not well after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
-		"crashes after 11 s":            {bench: testNode{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
-		"never renews":                  {bench: testNode{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
-		"never joined":                  {bench: testNode{}, proved: "nothing", within: 0},
-		"no API server":                 {bench: testNode{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
-		"no API server, crashes":        {bench: testNode{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
-		"the API is unreachable for it": {bench: testNode{lease: true}, proved: "process", within: 25 * time.Second},
-		"no kubelet":                    {bench: testNode{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
+		"renewed twice":                   {node: testNode{lease: true, renews: time.Second}, proved: "lease", within: 12 * time.Second},
+		"started an hour ago":             {node: testNode{lease: true, renews: time.Second}, age: time.Hour, proved: "lease", within: 0},
+		"renewed 21 s after its start":    {node: testNode{lease: true, renews: time.Second}, age: 22 * time.Second, proved: "lease", within: 0},
+		"crashes after 2 s":               {node: testNode{lease: true, renews: time.Second, crashAt: 2 * time.Second}, within: 3 * time.Second, want: `not healthy after 2s: process 100 ended 2s after its start, and kubelet.service is activating (exit-code): err="failed to run Kubelet: boom"`},
+		"crashes after 11 s":              {node: testNode{lease: true, renews: 2 * time.Second, crashAt: 11 * time.Second}, within: 12 * time.Second, want: "process 100 ended 11s after its start"},
+		"never renews":                    {node: testNode{lease: true, local: true}, within: 90 * time.Second, want: "process 100 has renewed the lease of node n1 0 of 2 times"},
+		"never joined":                    {node: testNode{}, proved: "nothing", within: 0},
+		"no API server":                   {node: testNode{api: errors.New("refused")}, proved: "process", within: 15 * time.Second},
+		"no API server, crashes":          {node: testNode{api: errors.New("refused"), crashAt: 3 * time.Second}, within: 4 * time.Second, want: "process 100 ended 3s after its start"},
+		"the node does not reach the API": {node: testNode{lease: true}, proved: "process", within: 25 * time.Second},
+		"no kubelet":                      {node: testNode{lease: true, missing: true}, within: 90 * time.Second, want: "kubelet.service is inactive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newTestNode(tt.bench)
+				b := newTestNode(tt.node)
 				time.Sleep(tt.age)
 				g := &gate{actx: b, node: "n1", unit: "kubelet.service", read: b.read}
 				began := time.Now()
@@ -120,10 +119,10 @@ func TestReady(t *testing.T) {
 				if proved != tt.proved || took > tt.within || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("proved %q after %s, error %v", proved, took, err)
 				}
-				if tt.within == 0 && b.asked > 1 {
-					t.Errorf("a ready kubelet costs %d queries of its host", b.asked)
+				if tt.within == 0 && b.queries > 1 {
+					t.Errorf("a ready kubelet costs %d queries of its host", b.queries)
 				}
-				if failure, ok := errors.AsType[*engine.Failure](err); ok && !tt.bench.missing && !strings.Contains(failure.Detail, "starting") {
+				if failure, ok := errors.AsType[*engine.Failure](err); ok && !tt.node.missing && !strings.Contains(failure.Detail, "starting") {
 					t.Errorf("the log is missing: %q", failure.Detail)
 				}
 			})
@@ -142,8 +141,8 @@ func TestGateOfARevertSkipsAMissingKubelet(t *testing.T) {
 func TestDryRunDoesNotQueryTheHost(t *testing.T) {
 	b := newTestNode(testNode{})
 	b.Check = true
-	if change, err := NewReady().Check(t.Context(), b); err != nil || change.Needed || b.asked > 0 {
-		t.Errorf("%+v, %v, asked %d", change, err, b.asked)
+	if change, err := NewReady().Check(t.Context(), b); err != nil || change.Needed || b.queries > 0 {
+		t.Errorf("%+v, %v, queries %d", change, err, b.queries)
 	}
 }
 
@@ -155,19 +154,19 @@ func TestLeaseIsReadFromTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(context.Context, engine.ActionContext) (*kube.Client, error) { return client, nil }
-	if _, never, err := readLease(t.Context(), open, nil, "n1"); !never || err != nil {
-		t.Errorf("without a lease: %v, %v", never, err)
+	if _, noLease, err := readLease(t.Context(), open, nil, "n1"); !noLease || err != nil {
+		t.Errorf("without a lease: %v, %v", noLease, err)
 	}
 	api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1", map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "n1"},
 		"spec": map[string]any{"renewTime": "2026-11-22T10:00:00.000000Z", "leaseDurationSeconds": int64(40)},
 	})
-	l, never, err := readLease(t.Context(), open, nil, "n1")
-	if err != nil || never || l.interval() != 10*time.Second || l.renewed.Hour() != 10 {
-		t.Errorf("%+v, %v, %v", l, never, err)
+	l, noLease, err := readLease(t.Context(), open, nil, "n1")
+	if err != nil || noLease || l.interval() != 10*time.Second || l.renewed.Hour() != 10 {
+		t.Errorf("%+v, %v, %v", l, noLease, err)
 	}
 	server.Close()
-	if _, never, err := readLease(t.Context(), open, nil, "n1"); never || err == nil {
-		t.Errorf("without an API server: %v, %v", never, err)
+	if _, noLease, err := readLease(t.Context(), open, nil, "n1"); noLease || err == nil {
+		t.Errorf("without an API server: %v, %v", noLease, err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // settle is the required lifetime of a process when the API cannot confirm renewals of
-// the lease. The kubelet has then completed its start twice over: whatever ends it
-// (container manager, eviction manager, its servers) does so within 5 s (kubernetes
+// the lease. The components that end a failing kubelet at its start
+// (container manager, eviction manager, its servers) do so within 5 s (kubernetes
 // pkg/kubelet, Kubelet.Run and initializeRuntimeDependentModules).
 const settle = 15 * time.Second
 
@@ -22,7 +22,8 @@ type renewals struct {
 	count   int
 }
 
-// follow sets the process under test, and fails when it replaces another one.
+// follow sets the process under test. It fails with an *endedError when p is another
+// process, and with another error when the unit has no process.
 func (r *renewals) follow(p process) error {
 	same := p.up() && p.PID == r.process.PID && p.Invocation == r.process.Invocation && p.Restarts == r.process.Restarts
 	switch {

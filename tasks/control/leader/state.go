@@ -14,15 +14,15 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// state is the state of the controller manager in the eyes of an API server.
+// state is the state of the controller manager as an API server reports it.
 type state struct {
-	leader  string // identity of the one that leads; empty for none
+	leader  string // identity of the leader; empty when there is none
 	watches bool   // the API server of this host has a watch of the Leases of all nodes
 }
 
-// observe asks the API server of this host.
+// observe reads the state from the API server of this host.
 func observe(ctx context.Context, actx engine.ActionContext) (state, error) {
-	if _, err := kube.Open(ctx, actx); err != nil { // it loads the keys
+	if _, err := kube.Open(ctx, actx); err != nil { // loads the keys of the cluster
 		return state{}, err
 	}
 	access, err := kube.AccessOf(ctx, actx)
@@ -59,9 +59,9 @@ func read(ctx context.Context, client *kube.Client) (state, error) {
 	return now, err
 }
 
-// watchesLeases reports whether a metric counts watches of the Leases of all namespaces.
-// Only the node lifecycle controller has one; a kubelet watches nothing there, and API
-// servers watch one namespace.
+// watchesLeases reports whether a line of /metrics counts watches of the Leases of all namespaces.
+// Only the node lifecycle controller has such a watch: kubelets do not watch Leases, and
+// API servers watch those of one namespace.
 func watchesLeases(line string) bool {
 	labels, value, _ := strings.Cut(strings.TrimPrefix(line, "apiserver_longrunning_requests{"), "} ")
 	for _, want := range []string{`group="coordination.k8s.io"`, `resource="leases"`, `scope="cluster"`, `verb="WATCH"`} {

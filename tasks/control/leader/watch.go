@@ -1,5 +1,5 @@
-// Package leader has the gate for the controllers that lead, after their API server was
-// restarted.
+// Package leader has the gate for the controller manager that holds the leader lease, after
+// its API server was restarted.
 package leader
 
 import (
@@ -16,15 +16,15 @@ import (
 )
 
 // Watch is the action `leader_watches`. The controller manager of a master watches the
-// master's own API server. When that restarts, it tries again after ever longer waits, up
-// to 60 s after a second restart within two minutes (client-go, the backoff of a
-// Reflector: 0.8 s doubled up to 30 s, and as much again at random). A controller manager
-// that leads and sees no Lease of a node for 50 s (--node-monitor-grace-period) declares
-// all nodes NotReady. So one that leads and does not watch again soon ends, and that of
-// another master leads, which reads everything anew.
+// master's own API server. When that API server restarts, the controller manager retries the
+// watch with a growing delay, up to 60 s after a second restart within two minutes (client-go,
+// the backoff of a Reflector: 0.8 s doubled up to 30 s, and as much again at random). A leader
+// that sees no renewal of a node's Lease for 50 s (--node-monitor-grace-period) declares the
+// node NotReady. Therefore the action ends a leader that does not watch again soon; the
+// controller manager of another master then becomes the leader and lists all objects anew.
 type Watch struct {
-	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. Not waited where no other master can lead."`
-	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. A Lease ends after 15 s."`
+	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. With a single master the action does nothing."`
+	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. The leader lease expires after 15 s."`
 
 	observe func(ctx context.Context, actx engine.ActionContext) (state, error)
 }
@@ -34,18 +34,19 @@ func NewWatch() *Watch {
 	return &Watch{Patience: 15 * time.Second, Timeout: 90 * time.Second, observe: observe}
 }
 
-// Gate returns the same: a revert restarts API servers as well.
+// Gate returns the action itself: a revert restarts API servers, too.
 func (w *Watch) Gate() any { return w }
 
 const (
-	// program is the controller manager, of which the Lease has the name too.
+	// program is the name of the controller manager and of its Lease.
 	program   = "kube-controller-manager"
 	manifests = "/etc/kubernetes/manifests/"
 	pollEvery = time.Second
 )
 
-// Check waits, except in a dry run. The output's `ended` is true when the controller
-// manager of this host was ended.
+// Check waits until the leader watches the Leases of nodes or another leader has taken over;
+// in a dry run it does nothing. The output field `ended` is true when it has ended the
+// controller manager of this host.
 func (w *Watch) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil || actx.CheckOnly() || len(c.Masters) < 2 {
@@ -61,25 +62,25 @@ func (w *Watch) Check(ctx context.Context, actx engine.ActionContext) (engine.Ch
 		}
 		leader = now.leader
 		// An identity is the host name, "_", and a UUID (kubernetes, cmd/kube-controller-manager/app).
-		return "it does not watch the nodes' leases", now.watches || !strings.HasPrefix(leader, hostname+"_"), nil
+		return "the controller manager does not watch the Leases of nodes", now.watches || !strings.HasPrefix(leader, hostname+"_"), nil
 	})
 	if !errors.As(err, &late) || leader == "" {
 		return engine.NoChange(engine.Output{"ended": false}), err
 	}
-	actx.Progress("the controller manager leads and does not watch this API server: it ends, and another one leads")
+	actx.Progress("the controller manager is the leader and does not watch this API server: ending it, so that another one becomes the leader")
 	ended, err := end(ctx, actx)
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("ending %s: %w", program, err)
 	}
 	if !ended {
-		return engine.NoChange(engine.Output{"ended": false}), nil // it has just started
+		return engine.NoChange(engine.Output{"ended": false}), nil // it is younger than its API server's manifest
 	}
 	err = poll.Until(ctx, w.Timeout, pollEvery, func(ctx context.Context) (string, bool, error) {
 		now, err := w.observe(ctx, actx)
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
-		return "no other process leads yet", now.leader != "" && now.leader != leader, nil
+		return "no other process is the leader yet", now.leader != "" && now.leader != leader, nil
 	})
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("after the end of %s, which did not watch its API server: %w", program, err)
@@ -87,13 +88,13 @@ func (w *Watch) Check(ctx context.Context, actx engine.ActionContext) (engine.Ch
 	return engine.NoChange(engine.Output{"ended": true}), nil
 }
 
-// Apply is never called.
+// Apply does nothing: Check never returns a needed change.
 func (*Watch) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 
-// restartTimeout is above the 5 min for which the kubelet waits at most before it starts a
-// container that has ended several times.
+// restartTimeout exceeds 5 min, the kubelet's maximum delay before it restarts a container
+// that has ended several times.
 const restartTimeout = 6 * time.Minute
 
 // end ends the controller manager of this host, unless it is younger than the manifest of

@@ -21,18 +21,18 @@ import (
 // masters is a cluster whose API server m1 has restarted.
 type masters struct {
 	leader  string
-	watches time.Duration // after the restart; 0 for never
+	watches time.Duration // from the restart to the watch; 0 for never
 	young   bool          // the controller manager started after the API server
-	broken  error         // of the end
-	next    time.Duration // between the end and a new leader; 0 for never
+	endErr  error         // of ending the controller manager
+	next    time.Duration // from the end to a new leader; 0 for never
 
 	began time.Time
 	ended bool
-	heir  atomic.Bool // leads by now
+	taken atomic.Bool // another controller manager is the leader
 }
 
 func (m *masters) observe(context.Context, engine.ActionContext) (state, error) {
-	if m.heir.Load() {
+	if m.taken.Load() {
 		return state{leader: "m2_b"}, nil
 	}
 	return state{leader: m.leader, watches: m.watches > 0 && time.Since(m.began) >= m.watches}, nil
@@ -41,14 +41,14 @@ func (m *masters) observe(context.Context, engine.ActionContext) (state, error) 
 func (m *masters) run(_ context.Context, _, module string, args engine.Module) (engine.Result, error) {
 	reload := args.(*staticpod.Reload)
 	if module != "static_pod_reload" || reload.Signal != "TERM" || reload.Manifest != manifests+"kube-controller-manager.yaml" {
-		return engine.Result{}, errors.New("another order: " + module)
+		return engine.Result{}, errors.New("unexpected call of " + module)
 	}
-	if m.broken != nil || m.young {
-		return engine.Result{Status: engine.StatusOK}, m.broken
+	if m.endErr != nil || m.young {
+		return engine.Result{Status: engine.StatusOK}, m.endErr
 	}
 	m.ended = true
 	if m.next > 0 {
-		time.AfterFunc(m.next, func() { m.heir.Store(true) })
+		time.AfterFunc(m.next, func() { m.taken.Store(true) })
 	}
 	return engine.Result{Status: engine.StatusChanged}, nil
 }
@@ -63,16 +63,16 @@ func TestWatch(t *testing.T) {
 		ended   bool
 		want    string // of the error
 	}{
-		"leads elsewhere":           {masters: &masters{leader: "m10_a"}},
-		"nobody leads":              {masters: &masters{}},
-		"a dry run":                 {masters: &masters{leader: "m1_a"}, check: true},
-		"the only master":           {masters: &masters{leader: "m1_a"}, single: true},
-		"watches":                   {masters: &masters{leader: "m1_a", watches: time.Nanosecond}},
-		"watches soon":              {masters: &masters{leader: "m1_a", watches: 9 * time.Second}, took: 9 * time.Second},
-		"does not watch":            {masters: &masters{leader: "m1_a", watches: time.Minute, next: 12 * time.Second}, took: 27 * time.Second, ended: true},
-		"does not watch, but young": {masters: &masters{leader: "m1_a", young: true}, took: 15 * time.Second},
-		"nobody leads after it":     {masters: &masters{leader: "m1_a"}, ended: true, want: "no other process leads yet"},
-		"it cannot be ended":        {masters: &masters{leader: "m1_a", broken: errors.New("no ctr")}, want: "ending kube-controller-manager: no ctr"},
+		"another host has the leader": {masters: &masters{leader: "m10_a"}},
+		"no leader":                   {masters: &masters{}},
+		"a dry run":                   {masters: &masters{leader: "m1_a"}, check: true},
+		"the only master":             {masters: &masters{leader: "m1_a"}, single: true},
+		"leader watches":              {masters: &masters{leader: "m1_a", watches: time.Nanosecond}},
+		"leader watches after 9 s":    {masters: &masters{leader: "m1_a", watches: 9 * time.Second}, took: 9 * time.Second},
+		"leader does not watch":       {masters: &masters{leader: "m1_a", watches: time.Minute, next: 12 * time.Second}, took: 27 * time.Second, ended: true},
+		"leader has just started":     {masters: &masters{leader: "m1_a", young: true}, took: 15 * time.Second},
+		"no new leader":               {masters: &masters{leader: "m1_a"}, ended: true, want: "no other process is the leader yet"},
+		"the leader cannot be ended":  {masters: &masters{leader: "m1_a", endErr: errors.New("no ctr")}, want: "ending kube-controller-manager: no ctr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(text string) state {
+	readState := func(text string) state {
 		metrics.Store(&text)
 		t.Helper()
 		now, err := read(t.Context(), client)
@@ -127,7 +127,7 @@ func TestRead(t *testing.T) {
 		}
 		return now
 	}
-	if now := look(""); now != (state{}) {
+	if now := readState(""); now != (state{}) {
 		t.Errorf("without a lease: %+v", now)
 	}
 	api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -140,7 +140,7 @@ func TestRead(t *testing.T) {
 		strings.Replace(gauge, "SCOPE", "namespace", 1) + "2":          false,
 		"other_" + strings.Replace(gauge, "SCOPE", "cluster", 1) + "1": false,
 	} {
-		if now := look("# HELP\n" + text + "\nup 1\n"); now.leader != "m1_a" || now.watches != want {
+		if now := readState("# HELP\n" + text + "\nup 1\n"); now.leader != "m1_a" || now.watches != want {
 			t.Errorf("%q: %+v", text, now)
 		}
 	}

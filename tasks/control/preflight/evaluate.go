@@ -23,7 +23,7 @@ func (r *Report) evaluate(id identity) []report.Row {
 // measurement counts in favour of the host.
 func clock(id identity, limit time.Duration) report.Row {
 	off := id.skew.Abs()
-	if off-id.blur <= limit {
+	if off-id.uncertainty <= limit {
 		return report.OK("time", id.host, "clocks differ by %s", off.Round(time.Millisecond))
 	}
 	way := "ahead of"

@@ -15,19 +15,19 @@ import (
 // identity holds the facts of a host that only the controller can evaluate, by
 // comparison with other hosts or its own clock.
 type identity struct {
-	host      string
-	hostname  string
-	machineID string
-	arch      string // as uname -m prints it
-	os, like  string // ID and ID_LIKE of os-release
-	version   string
-	skew      time.Duration // the host's clock minus the controller's
-	blur      time.Duration // uncertainty of skew: half the round trip
-	err       error
+	host        string
+	hostname    string
+	machineID   string
+	arch        string // as uname -m prints it
+	os, like    string // ID and ID_LIKE of os-release
+	version     string
+	skew        time.Duration // the host's clock minus the controller's
+	uncertainty time.Duration // uncertainty of skew: half the round trip
+	err         error
 }
 
-// identityScript is a script that prints one fact in each line, the clock last, so that the time of
-// the other facts does not count as network time. It uses only POSIX sh, coreutils and
+// identityScript prints one fact in each line, the clock last, so that the time for the
+// other facts does not count as network time. It uses only POSIX sh, coreutils and
 // the kernel.
 const identityScript = `cat /proc/sys/kernel/hostname
 cat /etc/machine-id 2>/dev/null || echo
@@ -41,8 +41,8 @@ date +%s.%N`
 // identityLines is the number of lines that identityScript prints.
 const identityLines = 7
 
-// identify queries a host twice: the first query returns the facts and warms up the
-// path, the second one is timed.
+// identify queries a host twice: the first query opens the connection, the second one
+// returns the facts and is timed for the difference of the clocks. It takes at most 30 s.
 func identify(ctx context.Context, actx engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -57,17 +57,17 @@ func identify(ctx context.Context, actx engine.ActionContext, host string) ident
 	}
 	id := identity{
 		host: host, hostname: out[0], machineID: out[1], arch: out[2], os: out[3], version: out[4], like: out[5],
-		blur: after.Sub(before) / 2,
+		uncertainty: after.Sub(before) / 2,
 	}
 	clock, err := parseClock(out[6])
 	if err != nil {
 		return identity{host: host, err: err}
 	}
-	id.skew = clock.Sub(before.Add(id.blur))
+	id.skew = clock.Sub(before.Add(id.uncertainty))
 	return id
 }
 
-// runIdentityScript returns the lines of identityScript on a host.
+// runIdentityScript runs identityScript on a host and returns its lines.
 func runIdentityScript(ctx context.Context, actx engine.ActionContext, host string) ([]string, error) {
 	result, err := actx.RunOn(ctx, host, "shell", &command.Shell{Cmd: identityScript, ReadOnly: true})
 	if err != nil {

@@ -38,7 +38,7 @@ func (p *Problems) Error() string {
 	return p.summary() + "\n" + report.Table(p.Rows)
 }
 
-// Unwrap returns the error in the form of failures of a run.
+// Unwrap returns the error as an *engine.Failure.
 func (p *Problems) Unwrap() error {
 	return &engine.Failure{Message: p.summary(), Detail: report.Table(p.Rows)}
 }
@@ -71,7 +71,7 @@ func (r *Report) Apply(context.Context, engine.ActionContext, engine.Change) (en
 }
 
 // maxQueries is the maximum number of concurrent queries of hosts; more would only queue
-// in the controller and blur the clock readings.
+// in the controller and distort the clock readings.
 const maxQueries = 50
 
 // Gather returns the rows of all hosts: their own checks, the comparisons of the

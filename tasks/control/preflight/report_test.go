@@ -113,11 +113,11 @@ func TestHostThatCannotBeQueriedIsAProblem(t *testing.T) {
 }
 
 func TestRoundTripDoesNotCountAsSkew(t *testing.T) {
-	id := identity{host: "h", skew: 3 * time.Second, blur: 1500 * time.Millisecond}
+	id := identity{host: "h", skew: 3 * time.Second, uncertainty: 1500 * time.Millisecond}
 	if r := clock(id, 2*time.Second); !r.OK {
 		t.Errorf("a slow network counts as skew: %+v", r)
 	}
-	id.blur = 100 * time.Millisecond
+	id.uncertainty = 100 * time.Millisecond
 	if r := clock(id, 2*time.Second); r.OK {
 		t.Errorf("skew is not reported: %+v", r)
 	}

@@ -12,13 +12,14 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Commands are the commands that advice of reports names.
+// Commands are the command lines that reports recommend.
 type Commands struct {
 	Upgrade string // upgrades the cluster of the run
-	ScaleUp string // adds hosts to it, whose names follow; without names all that are missing
+	ScaleUp string // adds the hosts whose names follow to the cluster; without names, all missing hosts
 }
 
-// Join returns the advice for hosts that are not in the cluster; empty without a command.
+// Join returns the recommendation for hosts that are not in the cluster; empty when ScaleUp
+// is empty.
 func (c Commands) Join(hosts ...string) string {
 	switch {
 	case c.ScaleUp == "":

@@ -14,15 +14,17 @@ import (
 	"deployer/cluster/external"
 )
 
-// indexFile lists the requests that are out, below the directory.
+// indexFile is the name of the file that lists the open requests of a directory. A request is
+// open until its authority has issued the certificate.
 const indexFile = "requests.json"
 
-// Index is the content of the file that lists the requests of a directory.
+// Index is the content of the file that lists the open requests of a directory.
 type Index struct {
 	Requests []external.Request `json:"requests"` // sorted by path
 }
 
-// ReadIndex reads the list of the requests that are out; empty when there is no file.
+// ReadIndex reads the list of open requests of a directory; the list is empty when the file
+// does not exist.
 func ReadIndex(dir string) (Index, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,12 +43,12 @@ func ReadIndex(dir string) (Index, error) {
 	}
 	var index Index
 	if err := json.Unmarshal(data, &index); err != nil {
-		return Index{}, fmt.Errorf("reading %s in %s: %w; remove it, and the same command writes it again", indexFile, dir, err)
+		return Index{}, fmt.Errorf("reading %s in %s: %w; remove the file, and run the same command to write it again", indexFile, dir, err)
 	}
 	return index, nil
 }
 
-// encode returns the file of the index.
+// encode returns the content of the index file, sorted by path.
 func (i Index) encode() ([]byte, error) {
 	i.Requests = slices.Clone(i.Requests)
 	slices.SortFunc(i.Requests, func(a, b external.Request) int { return strings.Compare(a.Request, b.Request) })
@@ -54,13 +56,13 @@ func (i Index) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// directory has the changes of a directory of requests.
+// directory is the set of changes to a directory of requests.
 type directory struct {
 	write  map[string][]byte // contents by path
-	remove []string
+	remove []string          // paths
 }
 
-// differences leaves in d what differs from the files of the directory.
+// differences removes from d the changes that the files of the directory already have.
 func (d *directory) differences(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +87,8 @@ func (d *directory) differences(dir string) error {
 	return nil
 }
 
-// apply writes and removes the files. Each one appears whole; the index comes last.
+// apply writes and removes the files. Each file is replaced atomically; the index is written
+// last.
 func (d *directory) apply(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -96,7 +99,7 @@ func (d *directory) apply(dir string) error {
 	}
 	defer root.Close()
 	for _, name := range d.names() {
-		if err := writeWhole(root, name, d.write[name]); err != nil {
+		if err := writeAtomic(root, name, d.write[name]); err != nil {
 			return fmt.Errorf("writing %s in %s: %w", name, dir, err)
 		}
 	}
@@ -108,7 +111,7 @@ func (d *directory) apply(dir string) error {
 	return nil
 }
 
-// names lists the files to write, the index last.
+// names returns the paths of the files to write, the index last.
 func (d *directory) names() []string {
 	var names []string
 	for name := range d.write {
@@ -123,7 +126,7 @@ func (d *directory) names() []string {
 	return names
 }
 
-func writeWhole(root *os.Root, name string, content []byte) error {
+func writeAtomic(root *os.Root, name string, content []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}

@@ -15,22 +15,22 @@ import (
 )
 
 // Require is the action `external_certificates`: it ends a run before its first change when
-// a host needs a certificate of an external authority that is not in the directory of
-// requests, or not as requested.
+// the directory of requests lacks a certificate of an external authority that a host needs,
+// or has one that differs from the request.
 type Require struct {
 	Found     string `yaml:"found" doc:"Name under which the hosts registered cert_check." required:"true"`
-	Installed bool   `yaml:"installed" doc:"The run installs no certificates: they must be on the hosts, and those that work may differ from the inventory or expire soon."`
+	Installed bool   `yaml:"installed" doc:"The run installs no certificates: they must be on the hosts already, and a working certificate may differ from the inventory or expire soon. Default false."`
 }
 
-// Missing is the error of a run that lacks certificates.
+// Missing is the error of a run in which hosts lack certificates.
 type Missing struct {
 	Rows      []report.Row
-	Installed bool // they must be on the hosts
+	Installed bool // as in Require: the certificates must be on the hosts
 }
 
 func (m *Missing) Error() string { return m.summary() + "\n" + report.Table(m.Rows) }
 
-// Unwrap returns the error in the form of failures of a run.
+// Unwrap returns the error as an *engine.Failure.
 func (m *Missing) Unwrap() error {
 	return &engine.Failure{Message: m.summary(), Detail: report.Table(m.Rows)}
 }
@@ -44,10 +44,10 @@ func (m *Missing) summary() string {
 		"Write the requests with deployer certs requests, have them signed, %sand repeat the command", report.Hosts(m.Rows), install)
 }
 
-// ReadOnly is true.
+// ReadOnly returns true: the action changes nothing.
 func (*Require) ReadOnly() bool { return true }
 
-// Check compares what the hosts have with what the authorities have issued.
+// Check compares the certificates of hosts with those that the authorities have issued.
 func (r *Require) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Require) Check(_ context.Context, actx engine.ActionContext) (engine.Ch
 		}
 		list, err := installed(out)
 		if err != nil {
-			return engine.Change{}, fmt.Errorf("the certificates of %s: %w", host, err)
+			return engine.Change{}, fmt.Errorf("checking the certificates of %s: %w", host, err)
 		}
 		for _, cert := range c.ExternalCertificates(host) {
 			state, ok := list[cert.CertPath]
@@ -85,7 +85,7 @@ func (r *Require) Check(_ context.Context, actx engine.ActionContext) (engine.Ch
 	return engine.NoChange(report.Output(rows)), nil
 }
 
-// Apply is never called.
+// Apply does nothing: Check never returns a needed change.
 func (*Require) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
@@ -115,8 +115,8 @@ func installed(out engine.Output) (map[string]hostState, error) {
 	return byPath, nil
 }
 
-// unusable returns the reason why no process can work with the certificate that the host has;
-// empty when one can.
+// unusable returns the reason why processes cannot use the certificate of the host; empty
+// when they can.
 func (s hostState) unusable() string {
 	switch s.State {
 	case cluster.CertificateMissing, cluster.CertificateExpired, cluster.CertificateAuthority, "damaged":
@@ -126,8 +126,8 @@ func (s hostState) unusable() string {
 }
 
 // problem returns the reason why a run cannot give a host its certificate; empty when the
-// certificate is there, or the host needs none. A certificate that expires soon is no reason
-// to end a run, unless another one is there that cannot take its place.
+// host has the certificate or can get it. A certificate that expires soon is a problem only
+// when the directory has a successor that cannot be installed.
 func (s hostState) problem(issued cluster.IssuedCertificate, found bool) string {
 	needed := true
 	switch s.State {
@@ -138,7 +138,7 @@ func (s hostState) problem(issued cluster.IssuedCertificate, found bool) string 
 		if !found || issued.Cert != nil && !issued.Cert.NotAfter.After(s.Expires) {
 			return ""
 		}
-	case "outdated": // the one that is issued is newer, and good
+	case "outdated": // the directory has a newer, valid certificate
 		needed = false
 	}
 	switch {

@@ -17,11 +17,11 @@ import (
 )
 
 // Write is the action `certificate_requests`: it writes the requests of hosts into the
-// directory that the inventory names, and takes those away that are no longer out. A request
-// that is out already, for the same key and names, stays as it is.
+// directory that the inventory names, and removes requests that are no longer open. An open
+// request for the same key and names stays unchanged.
 type Write struct {
 	Found       string        `yaml:"found" doc:"Name under which the hosts registered certificate with requests." required:"true"`
-	RenewBefore time.Duration `yaml:"renew_before" doc:"A certificate that is issued already answers a request when it is valid for longer than this; default 720h."`
+	RenewBefore time.Duration `yaml:"renew_before" doc:"An issued certificate fulfils a request when it is valid for longer than this; default 720h."`
 }
 
 // NewWrite returns the action with its defaults.
@@ -35,8 +35,8 @@ type requested struct {
 	Detail string `json:"detail"`
 }
 
-// Check compares the directory with the requests. It fails for a request that names
-// anything other than the cluster's table.
+// Check compares the directory with the requests. It fails when a request differs from the
+// cluster's table of certificates.
 func (w *Write) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	d, err := w.plan(actx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (w *Write) Apply(_ context.Context, actx engine.ActionContext, _ engine.Cha
 	return nil, d.apply(c.ExternalAuthorities.Requests)
 }
 
-// plan returns the differences of the directory from the requests of the hosts. Requests of
-// hosts that are not in the run stay.
+// plan returns the changes that bring the directory to the requests of the hosts. Requests
+// of hosts that are not in the run stay.
 func (w *Write) plan(actx engine.ActionContext) (*directory, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -76,18 +76,18 @@ func (w *Write) plan(actx engine.ActionContext) (*directory, error) {
 	}
 	d := &directory{write: map[string][]byte{}}
 	var index Index
-	var heard []string
+	var reported []string
 	var errs []error
 	for _, host := range actx.Targets() {
 		out := actionctx.Registered(actx, host, w.Found)
-		if out["requests"] == nil { // also in a dry run, which makes no keys
+		if out["requests"] == nil { // as in a dry run, which generates no keys
 			continue
 		}
 		list, err := decode(out)
 		if err != nil {
-			return nil, fmt.Errorf("the requests of %s: %w", host, err)
+			return nil, fmt.Errorf("decoding the requests of %s: %w", host, err)
 		}
-		heard = append(heard, host)
+		reported = append(reported, host)
 		for _, r := range list {
 			described, err := w.add(c, d, host, r)
 			if err != nil {
@@ -102,7 +102,7 @@ func (w *Write) plan(actx engine.ActionContext) (*directory, error) {
 	}
 	for _, former := range before.Requests {
 		switch {
-		case !slices.Contains(heard, former.Host) && slices.Contains(c.Order, former.Host):
+		case !slices.Contains(reported, former.Host) && slices.Contains(c.Order, former.Host):
 			index.Requests = append(index.Requests, former)
 		case !slices.ContainsFunc(index.Requests, func(r external.Request) bool { return r.Request == former.Request }):
 			d.remove = append(d.remove, former.Request, extensions(former))
@@ -114,12 +114,12 @@ func (w *Write) plan(actx engine.ActionContext) (*directory, error) {
 	return d, d.differences(c.ExternalAuthorities.Requests)
 }
 
-// add adds the files of a request, unless a certificate that is issued already answers it.
+// add adds the files of a request, unless an issued certificate fulfils it already.
 func (w *Write) add(c *cluster.Cluster, d *directory, host string, r requested) (external.Request, error) {
 	list := c.ExternalCertificates(host)
 	i := slices.IndexFunc(list, func(cert cluster.Certificate) bool { return cert.Name == r.Name })
 	if i < 0 {
-		return external.Request{}, errors.New("the host is not to have it from an external authority")
+		return external.Request{}, errors.New("the inventory gives this host no such certificate of an external authority")
 	}
 	want := list[i]
 	key, err := external.CheckRequest(want, []byte(r.CSR))

@@ -21,8 +21,8 @@ import (
 // documentation, "Leases", API server identity).
 const serverLabel = "apiserver.kubernetes.io/identity=kube-apiserver"
 
-// maxLeaseAge is the age, relative to the newest Lease, from which an API server counts as
-// gone: some missed renewals and the difference of two clocks.
+// maxLeaseAge is the age of a Lease, relative to the newest one, from which its API server
+// counts as gone. It allows for missed renewals and for the difference of two clocks.
 const maxLeaseAge = 60 * time.Second
 
 // requireAllServers returns an error when an API server may run without the keys of this

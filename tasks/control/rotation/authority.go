@@ -17,35 +17,37 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// Authority is the action `ca_rotate`: it leads authorities one step further, in the run's
-// keyring only. The module `ca_files` writes them to hosts, and the first authority of a
-// host's file signs its certificates. A step that a former run has taken changes nothing,
-// so a rotation continues where it was.
+// Authority is the action `ca_rotate`: it advances the rotation of authorities by one step,
+// in the run's keyring only. The module `ca_files` writes the authorities to hosts, and the
+// first authority of a host's file signs its certificates. A step that an earlier run has
+// taken changes nothing, so an interrupted rotation continues.
 //
-//   - add: hosts trust a next authority beside the present one. It fails when an API
-//     server, a member of etcd or a node in use is not in the run.
-//   - sign: the next authority signs. All processes must trust it.
-//   - drop: hosts no longer trust the former one. No process may use a certificate of it.
+//   - add: hosts trust a new authority in addition to the present one. The step fails when
+//     an API server, a member of etcd or a node in use is not in the run.
+//   - sign: the new authority signs. All processes must trust it before this step.
+//   - drop: hosts no longer trust the former authority. No process may use a certificate of
+//     it at this step.
 //
-// The action belongs into a run_once task with a barrier. It takes the steps sign and drop
+// The action must be in a run_once task with a barrier. It takes the steps sign and drop
 // only when each host that registered `begun` has registered `done`. Output: stages, the
-// stage of each authority; unused, the paths of next authorities that masters need not have.
+// stage of each authority; unused, the paths of files with new authorities that masters no
+// longer need.
 type Authority struct {
 	Step        string        `yaml:"step" doc:"add, sign or drop." required:"true"`
 	Authorities []string      `yaml:"authorities" doc:"Authorities to rotate: cluster, etcd, front-proxy." required:"true"`
 	Found       string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
 	Begun       string        `yaml:"begun" doc:"Name that every host of the run has registered." required:"true"`
-	Done        string        `yaml:"done" doc:"Name that a host registers when the phase before has reached it, for the steps sign and drop."`
-	MinAge      time.Duration `yaml:"min_age" doc:"Age from which the step add replaces an authority that a rotation has made; default 24h. A younger one is that of a rotation that was interrupted at its very end."`
+	Done        string        `yaml:"done" doc:"Name that a host registers when it has completed the previous phase, for the steps sign and drop."`
+	MinAge      time.Duration `yaml:"min_age" doc:"Age from which the step add replaces an authority that a rotation has made; default 24h. A younger authority belongs to a rotation that was interrupted after its last step, and is kept."`
 }
 
 // NewAuthority returns the action with its defaults.
 func NewAuthority() *Authority { return &Authority{MinAge: 24 * time.Hour} }
 
-// ReadOnly is true: the action changes no host.
+// ReadOnly returns true: the action changes no host.
 func (*Authority) ReadOnly() bool { return true }
 
-// Check takes the step.
+// Check takes the step in the keyring.
 func (a *Authority) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -87,7 +89,7 @@ func (a *Authority) Check(ctx context.Context, actx engine.ActionContext) (engin
 	return change, ring.Fill(keys)
 }
 
-// Apply reports the result; the step is taken already.
+// Apply reports the effects; Check has taken the step.
 func (*Authority) Apply(_ context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
 	for _, e := range change.Effects {
 		actx.Progress(e.Target + ": " + e.Action)
@@ -95,8 +97,8 @@ func (*Authority) Apply(_ context.Context, actx engine.ActionContext, change eng
 	return nil, nil
 }
 
-// next returns the keys of the step for one authority, nil when it changes nothing, and
-// the effect to show.
+// next returns the keys of one authority after the step, and the effect to report. The keys
+// are nil when the step changes nothing.
 func (a *Authority) next(keys *keyring.Keys, name string, now time.Time, lifetime time.Duration) (*keyring.Keys, engine.Effect, error) {
 	authority, err := keys.Authority(name)
 	if err != nil {
@@ -107,7 +109,7 @@ func (a *Authority) next(keys *keyring.Keys, name string, now time.Time, lifetim
 	switch stage := authority.Stage(); {
 	case a.Step == stepAdd && stage == keyring.Steady && a.young(authority, now):
 		return nil, engine.Effect{Kind: engine.EffectShow, Target: effect.Target,
-			Diff: fmt.Sprintf("the %s authority is new, so no other one is made; --again makes one", name)}, nil
+			Diff: fmt.Sprintf("the %s authority is from a recent rotation, so it is kept; use --again to replace it", name)}, nil
 	case a.Step == stepAdd && stage == keyring.Steady:
 		next, err = keys.Add(name, now, lifetime)
 		effect.Action = "trust a new authority beside the present one, in memory"
@@ -132,7 +134,8 @@ func (a *Authority) young(authority *keyring.Authority, now time.Time) bool {
 	return authority.MadeByRotation() && now.Sub(authority.Cert.NotBefore.Add(keyring.Backdate)) < a.MinAge
 }
 
-// requireHosts returns an error when the step would cut off a host that is in use.
+// requireHosts returns an error when the step would break the connection of a host in use
+// to the cluster.
 func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster) error {
 	var behind, absent []string
 	for _, host := range c.Order {
@@ -146,7 +149,7 @@ func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext,
 		}
 	}
 	if len(behind) > 0 {
-		return fmt.Errorf("%s did not come to the end of the phase before the step %q, which would cut them off: repair them, or turn them off, and run the same command again",
+		return fmt.Errorf("%s did not complete the phase before the step %q, which would break their connection to the cluster: repair them, or turn them off, and run the same command again",
 			strings.Join(behind, ", "), a.Step)
 	}
 	if a.Step != stepAdd {
@@ -163,8 +166,8 @@ func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext,
 	return requireDown(ctx, actx, absent)
 }
 
-// requireDown returns an error when one of the hosts, which are not in the run, is a node
-// in use.
+// requireDown returns an error when one of the hosts is a node whose kubelet runs. The hosts
+// are those of the cluster that are not in the run.
 func requireDown(ctx context.Context, actx engine.ActionContext, hosts []string) error {
 	client, err := kube.Open(ctx, actx)
 	if err != nil {
@@ -184,7 +187,7 @@ func requireDown(ctx context.Context, actx engine.ActionContext, hosts []string)
 		}
 	}
 	if len(inUse) > 0 {
-		return fmt.Errorf("the nodes %s are Ready and cannot be reached over SSH: the rotation would cut them off from the cluster; repair the way to them, or turn them off", strings.Join(inUse, ", "))
+		return fmt.Errorf("the nodes %s are Ready and cannot be reached over SSH: the rotation would break their connection to the cluster; repair their SSH access, or turn them off", strings.Join(inUse, ", "))
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestAuthorityRotation(t *testing.T) {
 		t.Errorf("the former authority is still there, or that of the front proxy is not: %s", now.Cert.Subject)
 	}
 	again := authorityStep("add")
-	if change, err := again.Check(t.Context(), l); err != nil || change.Needed || len(change.Effects) != 2 || !strings.Contains(change.Effects[0].Diff, "--again makes one") {
+	if change, err := again.Check(t.Context(), l); err != nil || change.Needed || len(change.Effects) != 2 || !strings.Contains(change.Effects[0].Diff, "use --again to replace it") {
 		t.Errorf("another rotation at once: %+v, %v", change, err)
 	}
 	again.MinAge = 0
@@ -108,7 +108,7 @@ func TestAuthorityRefuses(t *testing.T) {
 		"a host that failed in the phase before": {"sign", func(l *lab) {
 			l.register("m1", "done-sign")
 			l.register("m2", "done-sign")
-		}, `n1 did not come to the end of the phase before the step "sign"`},
+		}, `n1 did not complete the phase before the step "sign"`},
 		"the steps in another order": {"drop", func(l *lab) {
 			for _, host := range []string{"m1", "m2", "n1"} {
 				l.register(host, "done-add")

@@ -18,36 +18,38 @@ const (
 	stepAdd   = "add"
 	stepWrite = "write"
 	stepDrop  = "drop"
-	stepSign  = "sign" // of [Authority], as add and drop
+	stepSign  = "sign" // of [Authority] only, which also has add and drop
 )
 
-// Key is the action `encryption_key`: it leads the encryption configuration one step
-// further, in the run's keyring only. The module `ca_files` writes it to masters. A step
-// that a former run has done changes nothing, so a rotation continues where it was.
+// Key is the action `encryption_key`: it advances the rotation of the key in the encryption
+// configuration by one step, in the run's keyring only. The module `ca_files` writes the
+// configuration to masters. A step that an earlier run has taken changes nothing, so an
+// interrupted rotation continues.
 //
-//   - add: a new key, behind the one in use. The keys of an unfinished rotation stay as
-//     they are; of one that was dropping keys when it ended, no step but that is left. It
-//     fails when an API server may run that does not get the key.
-//   - write: the newest key comes first.
-//   - drop: the other keys go. It fails while etcd holds a value that they have encrypted.
+//   - add: a new key is added behind the key in use. When a rotation is unfinished, its keys
+//     stay unchanged; when that rotation has begun to drop keys, only the step drop is left.
+//     The step fails when an API server may run that does not get the key.
+//   - write: the newest key becomes the first one, which encrypts.
+//   - drop: the other keys are removed. The step fails while etcd holds a value that they
+//     have encrypted.
 //
-// Before the next step, all API servers must run with the file of this one. The action
-// belongs into a run_once task behind `ca_load`. Output: keys, the names of the keys, the
-// one that encrypts first; stage.
+// Before the next step, all API servers must run with the file of this step. The action
+// must be in a run_once task after `ca_load`. Output: keys, the names of the keys, beginning
+// with the key that encrypts; stage.
 type Key struct {
 	Step   string        `yaml:"step" doc:"add, write or drop." required:"true"`
 	Name   string        `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
 	Found  string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
-	MinAge time.Duration `yaml:"min_age" doc:"Age from which the step add replaces a key that a rotation has made; default 24h. A younger one is the key of a rotation that was interrupted at its very end."`
+	MinAge time.Duration `yaml:"min_age" doc:"Age from which the step add replaces a key that a rotation has made; default 24h. A younger key belongs to a rotation that was interrupted after its last step, and is kept."`
 }
 
 // NewKey returns the action with its defaults.
 func NewKey() *Key { return &Key{MinAge: 24 * time.Hour} }
 
-// ReadOnly is true: the action changes no host.
+// ReadOnly returns true: the action changes no host.
 func (*Key) ReadOnly() bool { return true }
 
-// Check takes the step.
+// Check takes the step in the keyring.
 func (k *Key) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	ring, keys, file, err := load(actx)
 	if err != nil {
@@ -87,7 +89,7 @@ func (k *Key) Check(ctx context.Context, actx engine.ActionContext) (engine.Chan
 	change := engine.NoChange(engine.Output{"keys": names, "stage": string(next.Stage())})
 	if k.Step == stepAdd && next.Stage() == encryption.Steady && action == "" {
 		change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: keyring.EncryptionConf,
-			Diff: fmt.Sprintf("the key %s is new, so no other one is made; --again makes one", next.Keys()[0])}}
+			Diff: fmt.Sprintf("the key %s is from a recent rotation, so it is kept; use --again to replace it", next.Keys()[0])}}
 	}
 	if action != "" {
 		change.Needed = true
@@ -96,25 +98,26 @@ func (k *Key) Check(ctx context.Context, actx engine.ActionContext) (engine.Chan
 	return change, nil
 }
 
-// Apply reports the result; the step is taken already.
+// Apply reports the effects; Check has taken the step.
 func (*Key) Apply(_ context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
 	actx.Progress(change.Effects[0].Action)
 	return nil, nil
 }
 
-// next returns the file of the step and the change as text; an empty text for no change.
+// next returns the encryption configuration after the step, and a description of the change.
+// The description is empty when the step changes nothing.
 func (k *Key) next(file *encryption.File) (*encryption.File, string, error) {
 	var next *encryption.File
 	var err error
 	action := ""
 	switch stage := file.Stage(); {
 	case k.Step == stepAdd && stage == encryption.Steady && k.young(file.Keys()[0]):
-		return file, "", nil // the rotation of this run, or of one that it continues, is complete
+		return file, "", nil // the rotation is complete, by this run or the one that it continues
 	case k.Step == stepAdd && stage == encryption.Steady:
 		next, err = file.Add(k.Name)
 		action = "add the key " + k.Name
 		if errors.Is(err, encryption.ErrOlder) {
-			err = fmt.Errorf("adding the key %s: %w; a later rotation has made that one, or the clock of this machine is behind", k.Name, err)
+			err = fmt.Errorf("adding the key %s: %w; a later rotation has made that key, or the clock of this machine is behind: check the clock", k.Name, err)
 		}
 	case k.Step == stepWrite && stage == encryption.Added:
 		next, err = file.Promote()
@@ -132,8 +135,8 @@ func (k *Key) next(file *encryption.File) (*encryption.File, string, error) {
 	return next, action, err
 }
 
-// young reports whether a rotation made a key too short a time before that of the action,
-// or made that one.
+// young reports whether a rotation made the key less than MinAge before the key of the
+// action, or whether both are the same key.
 func (k *Key) young(key string) bool {
 	made, known := encryption.KeyTime(key)
 	now, valid := encryption.KeyTime(k.Name)
@@ -144,8 +147,8 @@ func dropAction(file *encryption.File) string {
 	return "drop the keys " + strings.Join(file.Keys()[1:], ", ")
 }
 
-// dropping returns the file of the step drop when a former run has begun to take it and
-// etcd holds no value of another key.
+// dropping returns the file of the step drop when an earlier run was interrupted during
+// that step and etcd holds no value that another key has encrypted.
 func (k *Key) dropping(ctx context.Context, actx engine.ActionContext, merged *encryption.File) (*encryption.File, bool, error) {
 	var files []*encryption.File
 	for host, held := range keyring.Found(actx, k.Found) {

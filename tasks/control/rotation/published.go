@@ -25,7 +25,7 @@ import (
 
 // The ConfigMaps in which a cluster publishes its authorities. The controller manager
 // writes rootCA into each namespace, for pods. API servers write clientCA, for extension
-// API servers and the controller manager; they add certificates and take none away
+// API servers and the controller manager; they add certificates and never remove any
 // (kubernetes pkg/controlplane/controller/clusterauthenticationtrust).
 const (
 	rootCA   = "kube-root-ca.crt"
@@ -38,17 +38,17 @@ const annotation = "deployer/authorities"
 const publishedEvery = 2 * time.Second
 
 // Published is the action `ca_published`: it waits until the cluster publishes the
-// authorities of the run's keyring, takes those away that they have replaced, and starts
-// the pods of Deployments anew that have read other ones.
+// authorities of the run's keyring, removes the replaced authorities from the ConfigMaps,
+// and restarts the pods of Deployments that have read other authorities.
 type Published struct {
-	Deployments []string      `yaml:"deployments" doc:"Deployments of kube-system whose pods read the authority when they start."`
+	Deployments []string      `yaml:"deployments" doc:"Deployments of kube-system whose pods read the authority only when they start. Default: none."`
 	Timeout     time.Duration `yaml:"timeout" doc:"Maximum wait; default 3m."`
 }
 
 // NewPublished returns the action with its defaults.
 func NewPublished() *Published { return &Published{Timeout: 3 * time.Minute} }
 
-// Check waits, except in a dry run.
+// Check waits for the ConfigMaps and returns the patches; in a dry run it does nothing.
 func (p *Published) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	if actx.CheckOnly() {
 		return engine.NoChange(nil), nil
@@ -102,7 +102,7 @@ func (p *Published) open(ctx context.Context, actx engine.ActionContext) (root, 
 	if client, err = kube.Open(ctx, actx); err != nil {
 		return published{}, published{}, nil, err
 	}
-	ring, _ := engine.Service[*keyring.Keyring](actx.Services()) // kube.Open has used it
+	ring, _ := engine.Service[*keyring.Keyring](actx.Services()) // kube.Open fails without it
 	keys, err := ring.Keys()
 	if err == nil {
 		root.Authority, err = keys.Authority(keyring.Cluster)
@@ -160,7 +160,7 @@ func (p *Published) patches(ctx context.Context, client *kube.Client, root, fron
 	return out, nil
 }
 
-// annotationOf returns the annotation of the pods of a Deployment.
+// annotationOf returns the annotation in the pod template of a Deployment.
 func annotationOf(object map[string]any) string {
 	for _, field := range []string{"spec", "template", "metadata", "annotations"} {
 		object, _ = object[field].(map[string]any)
@@ -182,8 +182,8 @@ func clientData(ctx context.Context, client *kube.Client) (map[string]string, er
 	return list[0].Data, nil
 }
 
-// unpublished returns a namespace whose ConfigMap rootCA does not have exactly the
-// trusted certificates; empty when all have.
+// unpublished returns the name of a namespace whose ConfigMap rootCA differs from the trusted
+// certificates; empty when there is none.
 func unpublished(ctx context.Context, client *kube.Client, root published) (string, error) {
 	list, err := kube.ListAs[corev1.ConfigMap](ctx, client, configMap(), "", v1.ListOptions{FieldSelector: "metadata.name=" + rootCA})
 	if err != nil {
@@ -201,14 +201,14 @@ func unpublished(ctx context.Context, client *kube.Client, root published) (stri
 // published is an authority that a cluster publishes.
 type published struct{ *keyring.Authority }
 
-// in reports whether a text has all trusted certificates.
+// in reports whether a PEM text contains all trusted certificates.
 func (p published) in(text string) bool {
 	certs, err := keyring.ParseCertificates([]byte(text))
 	return err == nil && !slices.ContainsFunc(p.Trusted(), func(c *x509.Certificate) bool { return !slices.ContainsFunc(certs, c.Equal) })
 }
 
-// without returns a text without the certificates of authorities that this one has
-// replaced and that hosts no longer trust; others stay as they are.
+// without returns a PEM text without the certificates that this authority has replaced and
+// that hosts no longer trust; other certificates stay unchanged.
 func (p published) without(text string) string {
 	certs, err := keyring.ParseCertificates([]byte(text))
 	if err != nil {

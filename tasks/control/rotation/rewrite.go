@@ -16,11 +16,11 @@ import (
 )
 
 // Rewrite is the action `encryption_rewrite`: it makes API servers write again, with the
-// first key, all objects that other keys have encrypted. It ends when etcd holds none of
-// them. Each written object is an event for its watchers, so the rate is bounded.
+// first key, all objects that other keys have encrypted. It ends when etcd holds no such
+// object. Each written object is an event for its watchers, so the rate is limited.
 //
-// First it writes an object through each API server, and requires that etcd has it
-// encrypted with the first key and that all other API servers read it.
+// Before that, the action writes a Secret through each API server, and requires that etcd
+// has the Secret encrypted with the first key and that all other API servers can read it.
 type Rewrite struct {
 	Rate int `yaml:"rate" doc:"Maximum number of objects a second; default 50."`
 }
@@ -77,11 +77,12 @@ type writer struct {
 	key    string
 }
 
-// maxRounds is the maximum number of passes over all objects. The first one leaves only
-// objects that an API server refused to write, or that a webhook was down for.
+// maxRounds is the maximum number of passes over all objects. The first pass leaves only
+// objects that an API server refused to write, for example because a webhook was down.
 const maxRounds = 3
 
-// rounds writes stale objects until there are none, and returns their number.
+// rounds writes stale objects until there are none, and returns the number of written
+// objects.
 func (w *writer) rounds(ctx context.Context, file *encryption.File, resources []schema.GroupVersionResource, found *stale) (int, error) {
 	total := len(found.keys)
 	var last error
@@ -101,13 +102,14 @@ func (w *writer) rounds(ctx context.Context, file *encryption.File, resources []
 	case len(found.keys) == 0:
 		return total, nil
 	case last == nil:
-		last = errors.New("no resource that the file names lists them")
+		last = errors.New("the resources in the encryption configuration do not include them")
 	}
-	return total - len(found.keys), fmt.Errorf("%d of %d objects in etcd are not encrypted with %s (%s): %w; the former key stays, and the same command continues",
+	return total - len(found.keys), fmt.Errorf("%d of %d objects in etcd are not encrypted with %s (%s): %w; the former key is kept: repair the cause, and run the same command again to continue",
 		len(found.keys), total, w.key, found, last)
 }
 
-// round makes one pass. last is the last error of an object; err ends the rewrite.
+// round makes one pass over all objects. last is the last error of a single object, which
+// the next pass retries; err ends the rewrite.
 func (w *writer) round(ctx context.Context, resources []schema.GroupVersionResource, found *stale) (last, err error) {
 	done, reported := 0, time.Now()
 	for _, resource := range resources {

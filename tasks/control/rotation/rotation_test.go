@@ -318,7 +318,7 @@ func TestRewriteRefusesAnAPIServerThatDoesNotFollow(t *testing.T) {
 		"it refuses an object": {func(l *lab) { l.encrypt("m1", "m2"); l.refuse = "/api/v1/namespaces/default/secrets/s3" },
 			"1 of 7 objects in etcd are not encrypted with " + newName + " (/registry/secrets/default/s3): secrets default/s3: refused"},
 		"no API lists the object": {func(l *lab) { l.encrypt("m1", "m2"); l.values["/registry/gone.example.org/x/y"] = oldPrefix },
-			"1 of 8 objects in etcd are not encrypted with " + newName + " (/registry/gone.example.org/x/y): no resource that the file names lists them"},
+			"1 of 8 objects in etcd are not encrypted with " + newName + " (/registry/gone.example.org/x/y): the resources in the encryption configuration do not include them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)

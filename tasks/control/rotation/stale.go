@@ -17,10 +17,10 @@ import (
 // maxNamed is the maximum number of objects that an error names.
 const maxNamed = 5
 
-// stale are the keys of etcd whose values former keys have encrypted.
+// stale is the set of etcd keys whose values former encryption keys have encrypted.
 type stale struct {
 	keys     map[string]bool
-	suffixes map[string]bool // the last one and the last two parts of keys
+	suffixes map[string]bool // the last part, and the last two parts, of each key
 }
 
 // scan reads all values of etcd and returns the stale ones. visit is called for every
@@ -50,7 +50,7 @@ func (s *stale) add(key string) {
 }
 
 // mayHave reports whether the value of an object may be stale. Objects of different
-// resources may share a suffix, so a true answer costs at most a request too many.
+// resources may share a suffix, so true may be wrong; it then costs one needless request.
 func (s *stale) mayHave(namespace, name string) bool {
 	if namespace != "" {
 		name = namespace + "/" + name
@@ -58,7 +58,7 @@ func (s *stale) mayHave(namespace, name string) bool {
 	return s.suffixes[name]
 }
 
-// String names some of the keys.
+// String returns the names of at most maxNamed keys.
 func (s *stale) String() string {
 	return shortlist.Names(slices.Sorted(maps.Keys(s.keys)), maxNamed)
 }
@@ -70,7 +70,7 @@ func requireRewritten(ctx context.Context, actx engine.ActionContext, file *encr
 	case err != nil:
 		return err
 	case len(found.keys) > 0:
-		return fmt.Errorf("the keys %s stay: etcd holds %d objects that they have encrypted: %s", strings.Join(file.Keys()[1:], ", "), len(found.keys), found)
+		return fmt.Errorf("the keys %s cannot be dropped: etcd holds %d objects that they have encrypted: %s; run the same command again to write these objects again", strings.Join(file.Keys()[1:], ", "), len(found.keys), found)
 	}
 	return nil
 }

@@ -18,18 +18,19 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// removeTimeout is the maximum time to remove the Secrets, also after an interrupt.
+// removeTimeout is the maximum time to remove the test Secrets, also after an interrupt.
 const removeTimeout = 10 * time.Second
 
-// The empty Secrets that tryKey writes, one through each API server.
+// Namespace and name prefix of the empty Secrets that tryKey writes, one through each API
+// server.
 const (
 	tryNamespace = "kube-system"
 	tryPrefix    = "deployer-encryption-test-"
 )
 
-// tryKey writes a Secret through the API server of each master. It requires that etcd has
-// it encrypted as the file says, and that every API server reads it. It returns the stale
-// objects. A file that does not name Secrets is not tried.
+// tryKey writes a Secret through the API server of each master. It fails unless etcd has
+// each Secret encrypted with the first key of file and every API server can read it. It
+// returns the stale objects. When file does not encrypt Secrets, tryKey writes none.
 func tryKey(ctx context.Context, actx engine.ActionContext, file *encryption.File) (*stale, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -79,7 +80,7 @@ func secretKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// writeTry writes the Secret of a master through its API server.
+// writeTry writes the test Secret of a master through its API server.
 func writeTry(ctx context.Context, access *kube.Access, master, run string) error {
 	client, err := access.On(master)
 	if err != nil {
@@ -90,13 +91,13 @@ func writeTry(ctx context.Context, access *kube.Access, master, run string) erro
 	if err := client.Create(ctx, secret); err != nil {
 		return err
 	}
-	// A killed run may have left one that another key has encrypted.
+	// A killed run may have left a Secret that another key has encrypted.
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"deployer/run":%q}}}`, run)
 	_, err = client.Patch(ctx, secretKind(), tryNamespace, tryPrefix+master, []byte(patch), kube.Manager)
 	return err
 }
 
-// readTries reads all Secrets through the API server of a master.
+// readTries reads all test Secrets through the API server of a master.
 func readTries(ctx context.Context, access *kube.Access, master string, writers []string) error {
 	client, err := access.On(master)
 	if err != nil {
@@ -110,7 +111,7 @@ func readTries(ctx context.Context, access *kube.Access, master string, writers 
 	return nil
 }
 
-// removeTries removes the Secrets. The next run removes those that it cannot remove.
+// removeTries removes the test Secrets. When it cannot, the next run removes them.
 func removeTries(ctx context.Context, actx engine.ActionContext, masters []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer cancel()
