@@ -35,7 +35,7 @@ func externalAuthorities(s *site) {
 	for _, m := range masters {
 		s.Shell(m, "rm -f "+strings.Join(authorityKeys, " "))
 	}
-	s.Must("runs", "purge", "--yes") // a rotation may have left copies of the keys for revert
+	s.Must("runs", "purge", "--yes", "-i", s.Inventory) // a rotation may have left copies of the keys for revert
 	// A master has no certificate of deployer's own yet.
 	o = s.Deployer("install")
 	s.RequireExit(o, 4)
