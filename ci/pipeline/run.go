@@ -132,11 +132,15 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 	case config.Gate:
 		return r.gate(j)
 	case config.Deploy:
-		err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, j) })
-		return errors.Join(err, r.giveKubeconfig(ctx, e.Value, s, j, err))
+		if err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
+			return err
+		}
+		return r.giveKubeconfig(ctx, e.Value, s, j)
 	case config.Verify:
-		err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, j) })
-		return errors.Join(err, r.giveKubeconfig(ctx, e.Value, s, j, err))
+		if err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, j) }); err != nil {
+			return err
+		}
+		return r.giveKubeconfig(ctx, e.Value, s, j)
 	}
 	return r.command(ctx, e, s, j)
 }
@@ -201,9 +205,9 @@ func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) e
 	return errors.Join(errs...)
 }
 
-// giveKubeconfig makes the output KUBECONFIG of a stage that has passed and declares it.
-func (r *run) giveKubeconfig(ctx context.Context, stage config.Stage, s *report.Stage, j job, failed error) error {
-	if failed != nil || !slices.Contains(stage.Outputs, config.Kubeconfig) {
+// giveKubeconfig makes the output KUBECONFIG of a stage that declares it.
+func (r *run) giveKubeconfig(ctx context.Context, stage config.Stage, s *report.Stage, j job) error {
+	if !slices.Contains(stage.Outputs, config.Kubeconfig) {
 		return nil
 	}
 	paths, err := r.kubeconfigs(ctx, r.of(stage.Environment), j)

@@ -56,7 +56,7 @@ type Test struct {
 
 	Flag string `yaml:"flag"` // flag of the process Of; its value is compared
 	Of   string `yaml:"of"`   // name of the process
-	And  string `yaml:"and"` // a second flag that must be set too
+	And  string `yaml:"and"`  // a second flag that must be set too
 
 	Refused string `yaml:"refused"` // spec of a pod that the API refuses in a namespace without labels; the reason contains Has
 
