@@ -21,6 +21,12 @@ const environments = `environments:
     gates: {blast_radius: {level: advise, limit: 50%}}
 `
 
+// Both are appended to environments.
+const (
+	onePlaybook  = "    playbooks: [{file: motd.yaml}]\n"
+	twoPlaybooks = "    playbooks: [{file: os.yaml, order: before}, {file: motd.yaml}]\n"
+)
+
 // shared returns the sections that both clusters have: those of the lab's inventory, with
 // the paths of the git host.
 func (s *site) shared(kubernetes string, maxPods int) string {
@@ -86,7 +92,7 @@ func TestPushes(t *testing.T) {
 // playbook pushes a playbook for production, and then another content of its template.
 func (s *site) playbook(production string) {
 	s.t.Helper()
-	files := map[string]string{"deployer.ci.yaml": environments + "    playbooks: [{file: motd.yaml}]\n", "motd.j2": "{{ host.name }}, first\n", "production.yaml": production,
+	files := map[string]string{"deployer.ci.yaml": environments + onePlaybook, "motd.j2": "{{ host.name }}, first\n", "production.yaml": production,
 		"motd.yaml": "- name: message of the day\n  hosts: minion\n  tasks:\n    - {name: write it, template: {src: motd.j2, dest: /etc/motd}}\n"}
 	for _, word := range []string{"first", "second"} {
 		files["motd.j2"] = "{{ host.name }}, " + word + "\n"
@@ -121,7 +127,7 @@ func (s *site) refusedPush() {
 	s.must("reset", "-q", "--hard", "HEAD~1")
 }
 
-// killedRun pushes a setting of all kubelets, kills the run with all its processes in the
+// killedRun pushes a setting of all kubelets and a playbook that runs before it, kills the run with all its processes in the
 // middle of production, and continues on a machine that has nothing but the repository.
 func (s *site) killedRun(version string) {
 	s.t.Helper()
@@ -132,13 +138,17 @@ func (s *site) killedRun(version string) {
 done; exit 1`)
 		killed <- err
 	}()
-	s.push("more pods", map[string]string{"shared.yaml": s.shared(version, 64)})
+	s.push("more pods", map[string]string{"shared.yaml": s.shared(version, 64), "deployer.ci.yaml": environments + twoPlaybooks,
+		"os.yaml": "- name: preparation\n  hosts: all\n  tasks:\n    - {name: file, copy: {content: prepared, dest: /etc/prepared}}\n"})
 	if err := <-killed; err != nil {
 		s.t.Fatalf("the run was not killed: %v", err)
 	}
 	out := s.shell(gitHost, "HOME=/root/fresh XDG_STATE_HOME=/root/fresh/state deployer ci run --repository "+repository+" --new main --state /root/fresh/ci 2>&1")
 	s.t.Log(out)
-	s.requireTexts(out, "production: continuing the deploy of", "deployer resume", "production: configuration: deployed")
+	s.requireTexts(out, "production: continuing the deploy of", "1 of 3 steps are done", "deployer resume", "+ deployer run motd.yaml", "production: configuration, playbooks: deployed")
+	for _, host := range []string{"m1", "n3"} {
+		s.requireTexts(s.shell(host, "cat /etc/prepared"), "prepared")
+	}
 	s.resumed++
 	s.deployed++
 }
@@ -167,7 +177,7 @@ func (s *site) requireVersion(terminal, version string) {
 // its deploy: staging gets its verified revision again, and production is not touched.
 func (s *site) failedVerify(version string) {
 	s.t.Helper()
-	stages := environments + "    playbooks: [{file: motd.yaml}]\n" + `stages:
+	stages := environments + twoPlaybooks + `stages:
   validate: {uses: validate}
   plan: {uses: plan}
   gate: {uses: gate}
