@@ -139,6 +139,10 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 	if (fresh || time.Since(p.CreationTimestamp.Time) < newNodeAge) && p.Status.Phase == corev1.PodPending && len(p.Status.ContainerStatuses) == 0 {
 		return report.Skip(name, host, notReported)
 	}
+	if p.Status.Phase == corev1.PodFailed && p.Status.Reason != "" { // its containers would be started again
+		return report.Bad(name, host, "the kubelet has refused it: %s", strings.TrimSpace(p.Status.Reason+" "+p.Status.Message)).
+			Advised("remove the cause, then run systemctl restart kubelet on the host: the kubelet decides once about each static pod")
+	}
 	restarts := int32(0)
 	for _, s := range p.Status.ContainerStatuses {
 		restarts += s.RestartCount

@@ -32,7 +32,7 @@ func TestClusterRows(t *testing.T) {
 			"status": map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": ready, "message": "probe failed"}}},
 		})
 	}
-	for _, name := range []string{"kube-controller-manager-n1", "kube-proxy-n1", "kube-proxy-n2", "kube-proxy-n3", "api-proxy-n3"} {
+	for _, name := range []string{"kube-controller-manager-n1", "kube-proxy-n2", "kube-proxy-n3", "api-proxy-n3"} {
 		pod(name, "True")
 	}
 	pod("kube-proxy-n2", "False")
@@ -45,6 +45,10 @@ func TestClusterRows(t *testing.T) {
 	unreported("api-proxy-n2", time.Now().Add(-time.Hour))      // its node is new: the kubelet may not have reported it yet
 	unreported("kube-apiserver-n1", time.Now().Add(-time.Hour)) // its node is old
 	unreported("kube-controller-manager-n1", time.Now())        // it was just replaced
+	w.api.Put("/api/v1/namespaces/kube-system/pods/kube-scheduler-n1", map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "kube-scheduler-n1", "namespace": "kube-system"},
+		"status": map[string]any{"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"},
+	})
 	w.api.Put("/apis/apps/v1/namespaces/kube-system/deployments/coredns", map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "coredns", "namespace": "kube-system"},
 		"spec":   map[string]any{"replicas": 2},
@@ -58,7 +62,8 @@ func TestClusterRows(t *testing.T) {
 	want := []string{
 		"n3 node: there is no such node",
 		`n1 kube-apiserver: not Ready: phase "Pending" `,
-		"n1 kube-scheduler: it does not run",
+		"n1 kube-scheduler: the kubelet has refused it: OutOfcpu Pod was rejected: Node didn't have enough resource: cpu",
+		"n1 kube-proxy: it does not run",
 		"n2 kube-proxy: not Ready: probe failed",
 		"deployment coredns: 1 of 2 pods available",
 	}
