@@ -137,7 +137,7 @@ func TestEtcdBackupCopies(t *testing.T) {
 	good, settings := c.script, c.read("settings")
 	c.write("snapshots/scheduled-3.db", "third")
 	c.script = strings.ReplaceAll(good, server.Endpoint, "https://127.0.0.1:1")
-	if out := c.run("sh", false); !strings.Contains(out, "the store does not answer") || !strings.Contains(out, "stay on this host") {
+	if out := c.run("sh", false); !strings.Contains(out, "the store does not respond") || !strings.Contains(out, "stay on this host") {
 		t.Errorf("without a store it says\n%s", out)
 	}
 	c.script = good
@@ -147,7 +147,7 @@ func TestEtcdBackupCopies(t *testing.T) {
 	}
 	c.write("settings", settings)
 	c.write("authority", newCopier(t, server).read("settings"))
-	if out := c.run("sh", false); !strings.Contains(out, "the store does not answer") {
+	if out := c.run("sh", false); !strings.Contains(out, "the store does not respond") {
 		t.Errorf("with another authority it says\n%s", out)
 	}
 	c.write("authority", server.CA)

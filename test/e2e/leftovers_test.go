@@ -30,7 +30,7 @@ func leftovers(t *testing.T, s *site) {
 		delete(harness.Section(inv, "cluster", "containerd"), "authorities")
 		harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
 	})
-	if out := s.Deployer("install", "--check").All(); !strings.Contains(out, "n1        differs  leftovers: what the inventory no longer names") {
+	if out := s.Deployer("install", "--check").All(); !strings.Contains(out, "n1        differs  leftovers: remove resources that the inventory no longer has") {
 		t.Errorf("the check does not say that something goes:\n%s", out)
 	}
 	s.Must("install")

@@ -84,7 +84,7 @@ func allAddressesChanged(s *site) {
 	refused = s.Deployer("install")
 	s.RequireExit(refused, 4)
 	s.RequireTexts(refused.All(), "deployer etcd readdress")
-	s.killReaddress("the snapshot is whole, and becomes the data of this member")
+	s.killReaddress("restore the data of this member from the snapshot")
 	s.runbookWith("addresses-changed", []string{"CLUSTER", "lab"})
 	s.requireReaddressed()
 
