@@ -49,17 +49,17 @@ func TestExpect(t *testing.T) {
 		change engine.Change
 		want   string
 	}{
-		"as planned":                 {strict, engine.Changed(file, restart), ""},
-		"less than planned":          {strict, engine.Changed(restart), ""},
-		"nothing to do":              {strict, engine.NoChange(nil), ""},
-		"only to wait":               {&engine.Expect{}, engine.Change{Needed: true, Wait: true}, ""},
-		"in another way":             {strict, engine.Changed(other), "file /a: replace is not in it"},
-		"in another way, as allowed": {loose, engine.Changed(other), ""},
-		"more than planned":          {loose, engine.Changed(file, restart), "restart a.service: restart is not in it"},
-		"not planned":                {&engine.Expect{}, engine.Changed(file), "file /a"},
-		"not planned, nameless":      {&engine.Expect{}, engine.Changed(), "a change is not in it"},
-		"planned, nameless":          {&engine.Expect{Effects: []string{engine.Effect{}.Fingerprint()}}, engine.Changed(), ""},
-		"no plan":                    {nil, engine.Changed(file), ""},
+		"as planned":                             {strict, engine.Changed(file, restart), ""},
+		"less than planned":                      {strict, engine.Changed(restart), ""},
+		"no change":                              {strict, engine.NoChange(nil), ""},
+		"wait only":                              {&engine.Expect{}, engine.Change{Needed: true, Wait: true}, ""},
+		"other action than planned":              {strict, engine.Changed(other), "file /a: replace is not in it"},
+		"other action, target is permitted":      {loose, engine.Changed(other), ""},
+		"more than planned":                      {loose, engine.Changed(file, restart), "restart a.service: restart is not in it"},
+		"effect without a plan":                  {&engine.Expect{}, engine.Changed(file), "file /a"},
+		"change without effects, without a plan": {&engine.Expect{}, engine.Changed(), "a change is not in it"},
+		"change without effects, as planned":     {&engine.Expect{Effects: []string{engine.Effect{}.Fingerprint()}}, engine.Changed(), ""},
+		"no plan":                                {nil, engine.Changed(file), ""},
 	} {
 		err := c.expect.Allows(c.change)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -8,7 +8,7 @@ import (
 
 func TestLinear(t *testing.T) {
 	tests := map[string]struct{ play, want string }{
-		"a barrier before each task, and one is enough": {`
+		"one barrier before each task": {`
 - hosts: all
   strategy: linear
   barrier: true
@@ -59,7 +59,7 @@ barrier
 flush
 play end
 `},
-		"the batches begin when all hosts have come": {`
+		"a batch begins with a barrier": {`
 - hosts: all
   strategy: linear
   serial: 1

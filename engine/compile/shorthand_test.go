@@ -13,12 +13,12 @@ func TestShortForm(t *testing.T) {
 		task string
 		want runArgs
 	}{
-		"a text":              {"run: ls -l", runArgs{Line: "ls -l"}},
-		"a template":          {"run: 'ls {{ dir }}'", runArgs{Line: "ls /srv"}},
-		"many lines":          {"run: |\n        one\n        {{ dir }}", runArgs{Line: "one\n/srv\n"}},
-		"the long form":       {"run: {line: ls, dir: /tmp}", runArgs{Line: "ls", Dir: "/tmp"}},
-		"what looks like one": {"run: dd if=/a dir=/b of=/c", runArgs{Line: "dd if=/a dir=/b of=/c"}},
-		"a number is a text":  {"run: 42", runArgs{Line: "42"}},
+		"a text":                         {"run: ls -l", runArgs{Line: "ls -l"}},
+		"a template":                     {"run: 'ls {{ dir }}'", runArgs{Line: "ls /srv"}},
+		"text of several lines":          {"run: |\n        one\n        {{ dir }}", runArgs{Line: "one\n/srv\n"}},
+		"mapping":                        {"run: {line: ls, dir: /tmp}", runArgs{Line: "ls", Dir: "/tmp"}},
+		"text that looks like key=value": {"run: dd if=/a dir=/b of=/c", runArgs{Line: "dd if=/a dir=/b of=/c"}},
+		"a number is a text":             {"run: 42", runArgs{Line: "42"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

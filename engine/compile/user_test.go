@@ -14,17 +14,17 @@ import (
 // block and the task say.
 func TestRunAs(t *testing.T) {
 	tests := map[string]struct{ play, block, task, want string }{
-		"nobody says anything":             {"", "", "", ""},
-		"the play":                         {"become_user: app", "", "", "app"},
-		"the task wins":                    {"become_user: app", "become_user: web", "become_user: db", "db"},
-		"a template":                       {"vars: {who: app}", "", "become_user: '{{ who }}'", "app"},
-		"become alone is root":             {"", "", "become: true", "root"},
-		"become keeps the user around":     {"become_user: app", "", "become: true", "app"},
-		"no become is who logged in":       {"", "", "become: false", engine.LoginUser},
-		"it wins over a user around":       {"become_user: app", "become: false", "", engine.LoginUser},
-		"a user inside says become again":  {"become: false", "", "become_user: app", "app"},
-		"become inside brings root back":   {"become: false", "", "become: true", "root"},
-		"and the user of the play, if any": {"become_user: app", "become: false", "become: true", "app"},
+		"no become keywords":                                         {"", "", "", ""},
+		"become_user of the play":                                    {"become_user: app", "", "", "app"},
+		"become_user of the task wins":                               {"become_user: app", "become_user: web", "become_user: db", "db"},
+		"become_user with a variable":                                {"vars: {who: app}", "", "become_user: '{{ who }}'", "app"},
+		"become without become_user":                                 {"", "", "become: true", "root"},
+		"become with become_user of the play":                        {"become_user: app", "", "become: true", "app"},
+		"become: false":                                              {"", "", "become: false", engine.LoginUser},
+		"become: false of the block wins over the play":              {"become_user: app", "become: false", "", engine.LoginUser},
+		"become_user inside become: false":                           {"become: false", "", "become_user: app", "app"},
+		"become: true inside become: false":                          {"become: false", "", "become: true", "root"},
+		"become: true inside become: false, become_user of the play": {"become_user: app", "become: false", "become: true", "app"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,20 +60,20 @@ func TestRunAsForModulesWithoutPrograms(t *testing.T) {
 		play, task string
 		want       string // empty: it compiles
 	}{
-		"a file's owner":               {"", "owned: {path: /a}\n      become_user: app", "site.yaml:5:20: become_user: owned runs no programs: it writes files itself, as root; use owner:"},
-		"the play's user":              {"become_user: app", "owned: {path: /a}", "site.yaml:4:7: owned writes files itself, as root, and not as the become_user of site.yaml:2:16; use owner:, and say become_user: root here"},
-		"and that mended":              {"become_user: app", "owned: {path: /a}\n      become_user: root", ""},
-		"no become around":             {"become: false", "owned: {path: /a}", "site.yaml:4:7: owned writes files itself, as root, although become is false around it; use owner:, and say become: true here"},
-		"and that mended, too":         {"become: false", "owned: {path: /a}\n      become: true", ""},
-		"no become at it":              {"", "owned: {path: /a}\n      become: false", "site.yaml:4:7: become: owned runs no programs: its work is done as root; leave become out, use owner:"},
-		"become is what happens":       {"", "owned: {path: /a}\n      become: true", ""},
-		"nothing with an owner":        {"", "file: {path: /a}\n      become_user: app", "site.yaml:5:20: become_user: file runs no programs that could run as another user; leave it out"},
-		"nothing to be surprised by":   {"become_user: app", "file: {path: /a}", ""},
-		"an action":                    {"become: false", "plan: {}", ""},
-		"a contradiction":              {"", "run: id\n      become: false\n      become_user: app", "site.yaml:6:20: become_user has no effect with become: false; remove one of them"},
-		"a user that is no text":       {"become_user: [a]", "run: id", "site.yaml:2:16: become_user: want a text"},
-		"an environment of a text":     {"environment: a", "run: id", "site.yaml:2:16: environment: want a mapping of names to texts"},
-		"an environment without names": {"environment: {'a=b': c}", "run: id", `site.yaml:2:17: environment: "a=b" cannot be the name of a variable`},
+		"become_user at a module with owner":                             {"", "owned: {path: /a}\n      become_user: app", "site.yaml:5:20: become_user: owned runs no programs: it writes files itself, as root; use owner:"},
+		"become_user of the play, module with owner":                     {"become_user: app", "owned: {path: /a}", "site.yaml:4:7: owned writes files itself, as root, and not as the become_user of site.yaml:2:16; use owner:, and say become_user: root here"},
+		"become_user: root at a module with owner":                       {"become_user: app", "owned: {path: /a}\n      become_user: root", ""},
+		"become: false of the play, module with owner":                   {"become: false", "owned: {path: /a}", "site.yaml:4:7: owned writes files itself, as root, although become is false around it; use owner:, and say become: true here"},
+		"become: true at a module with owner, become: false of the play": {"become: false", "owned: {path: /a}\n      become: true", ""},
+		"become: false at a module with owner":                           {"", "owned: {path: /a}\n      become: false", "site.yaml:4:7: become: owned runs no programs: its work is done as root; leave become out, use owner:"},
+		"become: true at a module with owner":                            {"", "owned: {path: /a}\n      become: true", ""},
+		"become_user at a module without owner":                          {"", "file: {path: /a}\n      become_user: app", "site.yaml:5:20: become_user: file runs no programs that could run as another user; leave it out"},
+		"become_user of the play, module without owner":                  {"become_user: app", "file: {path: /a}", ""},
+		"become: false of the play, action":                              {"become: false", "plan: {}", ""},
+		"become: false with become_user":                                 {"", "run: id\n      become: false\n      become_user: app", "site.yaml:6:20: become_user has no effect with become: false; remove one of them"},
+		"become_user as a list":                                          {"become_user: [a]", "run: id", "site.yaml:2:16: become_user: want a text"},
+		"environment as a text":                                          {"environment: a", "run: id", "site.yaml:2:16: environment: want a mapping of names to texts"},
+		"environment with an invalid name":                               {"environment: {'a=b': c}", "run: id", `site.yaml:2:17: environment: "a=b" cannot be the name of a variable`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

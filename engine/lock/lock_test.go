@@ -18,17 +18,17 @@ func TestJudge(t *testing.T) {
 		waited, patience time.Duration
 		want             Decision
 	}{
-		"the younger one waits with nothing":      {older, 0, time.Minute, Release},
-		"the older one keeps what it has":         {younger, 0, time.Minute, Wait},
-		"told not to wait, a moment all the same": {younger, 0, 0, Wait},
-		"told not to wait":                        {younger, Grace, 0, Refuse},
-		"waited enough":                           {older, time.Minute, time.Minute, Refuse},
-		"not enough yet":                          {older, Grace, time.Minute, Release},
-		"a step in flight of a lost controller":   {leaving, time.Hour, 0, Wait},
-		"an earlier connection of its own":        {mine, time.Hour, 0, Wait},
-		"leaving for ever":                        {leaving, DrainingLimit, 0, Refuse},
-		"a connection of its own that stays":      {mine, DrainingLimit, 0, Refuse},
-		"begun at the same moment":                {twin, 0, 0, Release},
+		"younger run releases its locks":                                 {older, 0, time.Minute, Release},
+		"older run keeps its locks":                                      {younger, 0, time.Minute, Wait},
+		"no wait allowed, within the grace period":                       {younger, 0, 0, Wait},
+		"no wait allowed":                                                {younger, Grace, 0, Refuse},
+		"waited for the maximum time":                                    {older, time.Minute, time.Minute, Refuse},
+		"waited for less than the maximum time":                          {older, Grace, time.Minute, Release},
+		"holder is draining":                                             {leaving, time.Hour, 0, Wait},
+		"holder is an earlier connection of the same run":                {mine, time.Hour, 0, Wait},
+		"holder drains longer than the limit":                            {leaving, DrainingLimit, 0, Refuse},
+		"earlier connection of the same run stays longer than the limit": {mine, DrainingLimit, 0, Refuse},
+		"equal start times":                                              {twin, 0, 0, Release},
 	} {
 		if got := Decide(mine, c.other, c.waited, c.patience); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

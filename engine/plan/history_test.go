@@ -37,11 +37,11 @@ func TestEstimate(t *testing.T) {
 		forks int
 		want  time.Duration
 	}{
-		"all at once":       {made(free...), 100, 6 * time.Second},
-		"ten at once":       {made(free...), 10, 60 * time.Second},
-		"and five by five":  {made(both...), 100, 26 * time.Second},
-		"one host":          {made(free[0]), 50, 6 * time.Second},
-		"more than is told": {made(did("n1", "9", file("/b", "create"))), 50, 0},
+		"all hosts in parallel":              {made(free...), 100, 6 * time.Second},
+		"ten hosts in parallel":              {made(free...), 10, 60 * time.Second},
+		"with steps on five hosts at a time": {made(both...), 100, 26 * time.Second},
+		"one host":                           {made(free[0]), 50, 6 * time.Second},
+		"step without a known duration":      {made(did("n1", "9", file("/b", "create"))), 50, 0},
 	} {
 		got, known := h.Estimate(c.plan, c.forks)
 		if known != (c.want > 0) || known && got != c.want {

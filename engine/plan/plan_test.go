@@ -90,18 +90,18 @@ func TestEnforcer(t *testing.T) {
 		events []engine.Event
 		want   []*engine.Expect // of the steps 1, 2, ...
 	}{
-		"exact":                           {[]engine.Event{did("n1", "1", conf), idle("n1", "2")}, []*engine.Expect{strict(conf), nothing}},
-		"the same file twice":             {[]engine.Event{did("n1", "1", conf), did("n1", "2", link)}, []*engine.Expect{strict(conf), loose(link)}},
-		"in a new directory":              {[]engine.Event{did("n1", "1", file("/etc", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "create")), strict(conf)}},
-		"in a directory that was removed": {[]engine.Event{did("n1", "1", file("/etc", "remove")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "remove")), loose(conf)}},
-		"a unit and its file":             {[]engine.Event{did("n1", "1", file("/etc/systemd/system/a.service.d/x.conf", "create")), did("n1", "2", of(engine.EffectRestart, "a.service"))}, []*engine.Expect{strict(file("/etc/systemd/system/a.service.d/x.conf", "create")), loose(of(engine.EffectRestart, "a.service"))}},
-		"beside it":                       {[]engine.Event{did("n1", "1", file("/et", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/et", "create")), strict(conf)}},
-		"a restart hides nothing":         {[]engine.Event{did("n1", "1", of(engine.EffectRestart, "a.service")), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{strict(of(engine.EffectRestart, "a.service")), strict(conf), nothing}},
-		"after a package":                 {[]engine.Event{idle("n1", "1"), did("n1", "2", of(engine.EffectPackage, "a")), did("n1", "3", conf), idle("n1", "4")}, []*engine.Expect{nothing, strict(of(engine.EffectPackage, "a")), loose(conf), anything}},
-		"unknown":                         {[]engine.Event{did("n1", "1", "needs x"), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{anything, loose(conf), anything}},
-		"a secret is not in the plan":     {[]engine.Event{did("n1", "1", secret)}, []*engine.Expect{loose(conf)}},
-		"a host that is not in the plan":  {[]engine.Event{did("n2", "1", conf)}, []*engine.Expect{nothing}},
-		"a change that names no effect":   {[]engine.Event{did("n1", "1")}, []*engine.Expect{strict(engine.Effect{})}},
+		"independent steps":                  {[]engine.Event{did("n1", "1", conf), idle("n1", "2")}, []*engine.Expect{strict(conf), nothing}},
+		"the same file twice":                {[]engine.Event{did("n1", "1", conf), did("n1", "2", link)}, []*engine.Expect{strict(conf), loose(link)}},
+		"in a new directory":                 {[]engine.Event{did("n1", "1", file("/etc", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "create")), strict(conf)}},
+		"in a directory that was removed":    {[]engine.Event{did("n1", "1", file("/etc", "remove")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/etc", "remove")), loose(conf)}},
+		"a unit and its file":                {[]engine.Event{did("n1", "1", file("/etc/systemd/system/a.service.d/x.conf", "create")), did("n1", "2", of(engine.EffectRestart, "a.service"))}, []*engine.Expect{strict(file("/etc/systemd/system/a.service.d/x.conf", "create")), loose(of(engine.EffectRestart, "a.service"))}},
+		"in a directory with a similar name": {[]engine.Event{did("n1", "1", file("/et", "create")), did("n1", "2", conf)}, []*engine.Expect{strict(file("/et", "create")), strict(conf)}},
+		"after a restart":                    {[]engine.Event{did("n1", "1", of(engine.EffectRestart, "a.service")), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{strict(of(engine.EffectRestart, "a.service")), strict(conf), nothing}},
+		"after a package":                    {[]engine.Event{idle("n1", "1"), did("n1", "2", of(engine.EffectPackage, "a")), did("n1", "3", conf), idle("n1", "4")}, []*engine.Expect{nothing, strict(of(engine.EffectPackage, "a")), loose(conf), anything}},
+		"unknown step":                       {[]engine.Event{did("n1", "1", "needs x"), did("n1", "2", conf), idle("n1", "3")}, []*engine.Expect{anything, loose(conf), anything}},
+		"effect with a secret":               {[]engine.Event{did("n1", "1", secret)}, []*engine.Expect{loose(conf)}},
+		"a host that is not in the plan":     {[]engine.Event{did("n2", "1", conf)}, []*engine.Expect{nothing}},
+		"change without effects":             {[]engine.Event{did("n1", "1")}, []*engine.Expect{strict(engine.Effect{})}},
 	} {
 		e := NewEnforcer(made(c.events...))
 		for i, want := range c.want {

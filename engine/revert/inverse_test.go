@@ -19,7 +19,7 @@ func TestMirror(t *testing.T) {
 		leftOut string
 		asks    bool
 	}{
-		"the last first, plays too": {
+		"tasks and plays in reverse order": {
 			book: `
 - {name: one, hosts: web, tasks: [{name: a, do: {}}, {name: b, do: {}}]}
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
@@ -34,7 +34,7 @@ restore: one
 the rest
   undo the rest [h1 h2]`,
 		},
-		"what a run did not change is not there": {
+		"tasks that changed nothing are left out": {
 			book: `
 - {name: one, hosts: all, tasks: [{name: a, do: {}}, {name: b, do: {}, throttle: 3}]}
 - {name: two, hosts: all, tasks: [{name: c, do: {}}]}`,
@@ -45,7 +45,7 @@ restore: one
 the rest
   undo the rest [h1]`,
 		},
-		"batches and barriers stay": {
+		"batches and barriers are kept": {
 			book: `
 - name: one
   hosts: all
@@ -63,7 +63,7 @@ restore: one
 the rest
   undo the rest [h1 h2]`,
 		},
-		"masters one by one, each gated": {
+		"masters one by one, with gates": {
 			book: `
 - name: one
   hosts: all
@@ -90,7 +90,7 @@ the rest
   undo the rest [m1 m2 n1]`,
 			asks: true,
 		},
-		"pre_tasks and post_tasks stay around the inverse": {
+		"pre_tasks and post_tasks enclose the inverse": {
 			book: `
 - name: one
   hosts: all
@@ -127,7 +127,7 @@ the rest
   undo the rest [h1 h3]`,
 			leftOut: `"computed": it uses the variable seen, which only a step of the original run can register`,
 		},
-		"a rollout goes back as it came": {
+		"a rollout is reverted as a rollout": {
 			book: `
 - name: one
   hosts: all
@@ -151,7 +151,7 @@ the rest
   undo the rest [h1 h2]`,
 			asks: true,
 		},
-		"questions are asked again where something needs the answer": {
+		"read-only tasks run again when a result is needed": {
 			book: `
 - name: look
   hosts: all
@@ -180,7 +180,7 @@ the rest
   undo the rest [h1]`,
 			asks: true,
 		},
-		"gates that cannot be": {
+		"gates whose arguments are unknown are left out": {
 			book: `
 - name: one
   hosts: all
@@ -205,7 +205,7 @@ the rest
   undo the rest [h1 h2]`,
 			leftOut: `"with its result": it uses the variable made, which only a step of the original run can register`,
 		},
-		"nothing waits for what is no more": {
+		"no gate waits for resources that the run created": {
 			book: `
 - name: one
   hosts: all
@@ -232,7 +232,7 @@ restore: one
 the rest
   undo the rest [changed files new started stays]`,
 		},
-		"handlers follow what is restored": {
+		"handlers run after the restore": {
 			book: `
 - name: one
   hosts: all
@@ -279,7 +279,7 @@ restore: one
 the rest
   undo the rest [h1 h2]`,
 		},
-		"units start when their files are back": {
+		"units start after their files are restored": {
 			book: `
 - name: one
   hosts: all
@@ -299,7 +299,7 @@ restore: one
 the rest
   undo the rest [h1]`,
 		},
-		"what waited goes first": {
+		"needs are inverted": {
 			book: `
 - name: one
   hosts: all
@@ -328,7 +328,7 @@ restore: one
 the rest
   undo the rest [h1 h2]`,
 		},
-		"what the program does not name any more": {
+		"changes of steps that the program no longer has": {
 			book: `[{name: one, hosts: all, tasks: [{name: a, do: {}}]}]`,
 			past: map[string]engine.RunHistory{"h1": things("file /a 1.play.1"), "h2": things("file /b 1.play.9"), "h3": things("file /a 1.play.1/h9"), "h4": {Known: true}},
 			want: `
@@ -338,7 +338,7 @@ the rest
   undo the rest [h1]
   undo the rest at most 1 [h2 h3]`,
 		},
-		"nothing at all": {
+		"no changes": {
 			book: `[{name: one, hosts: all, tasks: [{name: a, do: {}}]}]`,
 			past: map[string]engine.RunHistory{},
 		},

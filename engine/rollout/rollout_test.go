@@ -37,19 +37,19 @@ func TestOrder(t *testing.T) {
 			Rules{Canary: []map[string]bool{set("n1", "n2"), set("m1", "m2", "m3")}, OneAtATime: []map[string]bool{set("m1", "m2", "m3")}}, 0,
 			[]string{"wait m1 =>", "pass n1 =>", "pass n2 => m1", "wait m2 =>", "ok m1 => m2", "wait m3 =>", "ok m2 => m3"},
 		},
-		"a host that was not changed proves nothing": {
+		"an unchanged host is no canary": {
 			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 0,
 			[]string{"wait a => a", "wait b =>", "same a => b", "wait c =>", "ok b => c"},
 		},
-		"a canary that fails stops all": {
+		"a failed canary stops the rollout": {
 			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 5,
 			[]string{"wait a => a", "wait b =>", "fail a =>", "wait c =>", "stopped"},
 		},
-		"the rest may lose as many as the rules say": {
+		"max_fail applies after the canaries": {
 			Rules{Canary: []map[string]bool{set("a", "b", "c", "d", "e")}}, 1,
 			[]string{"wait a => a", "wait b =>", "wait c =>", "ok a => b c", "fail b =>", "wait d => d", "fail c =>", "wait e =>", "stopped"},
 		},
-		"who is lost before its turn counts for nothing, who is lost inside fails": {
+		"only a host that is lost inside counts as failed": {
 			Rules{Canary: []map[string]bool{set("a", "b", "c")}}, 0,
 			[]string{"wait b => b", "wait a =>", "lost a =>", "lost b =>", "wait c =>", "stopped"},
 		},
@@ -69,7 +69,7 @@ func TestOrder(t *testing.T) {
 			Rules{Canary: []map[string]bool{set("a", "b")}, Pause: true}, 0,
 			[]string{"wait a => a", "ok a =>", "pass b =>", "running"},
 		},
-		"a critical host stops all": {
+		"a failed critical host stops the rollout": {
 			Rules{Critical: set("b")}, 5,
 			[]string{"wait a => a", "wait b => b", "wait c =>", "fail a => c", "fail b =>", "wait d =>", "stopped"},
 		},

@@ -91,10 +91,10 @@ func TestBudgetsOfGroups(t *testing.T) {
 		fail []string
 		want bool
 	}{
-		"within the group's budget":  {fail: []string{"a1", "a2"}},
-		"beyond it":                  {fail: []string{"a1", "a2", "a3"}, want: true},
-		"a group without budget":     {fail: []string{"b1"}, want: true},
-		"the other groups' failures": {fail: []string{"a1", "a2", "b1"}, want: true},
+		"within the group's budget": {fail: []string{"a1", "a2"}},
+		"beyond the group's budget": {fail: []string{"a1", "a2", "a3"}, want: true},
+		"a group without budget":    {fail: []string{"b1"}, want: true},
+		"failures of other groups":  {fail: []string{"a1", "a2", "b1"}, want: true},
 	}
 	for name, tt := range tests {
 		names := []string{"a1", "a2", "a3", "b1"}

@@ -110,12 +110,12 @@ func TestSerialLostBatch(t *testing.T) {
 		abort  string   // in the report; empty when the run goes on
 		worked []string // hosts that did a
 	}{
-		"all well":                  {nil, nil, "", []string{"h1", "h2", "h3", "h4"}},
-		"one of two is no batch":    {[]string{"h1"}, nil, "", []string{"h1", "h2", "h3", "h4"}},
-		"a whole batch":             {[]string{"h1", "h2"}, nil, `batch 1 of 2 of play "roll" was lost as a whole`, []string{"h1", "h2"}},
-		"one failed, one was gone":  {[]string{"h2"}, []string{"h1"}, `batch 1 of 2 of play "roll" was lost as a whole`, []string{"h2"}},
-		"none could be reached":     {nil, []string{"h1", "h2"}, `lost h1, h2; h1: no route`, nil},
-		"the last batch holds none": {[]string{"h3", "h4"}, nil, "", []string{"h1", "h2", "h3", "h4"}},
+		"no failure":                                    {nil, nil, "", []string{"h1", "h2", "h3", "h4"}},
+		"one of two hosts of a batch fails":             {[]string{"h1"}, nil, "", []string{"h1", "h2", "h3", "h4"}},
+		"all hosts of a batch fail":                     {[]string{"h1", "h2"}, nil, `batch 1 of 2 of play "roll" was lost as a whole`, []string{"h1", "h2"}},
+		"one host of a batch fails, one is unreachable": {[]string{"h2"}, []string{"h1"}, `batch 1 of 2 of play "roll" was lost as a whole`, []string{"h2"}},
+		"all hosts of a batch are unreachable":          {nil, []string{"h1", "h2"}, `lost h1, h2; h1: no route`, nil},
+		"all hosts of the last batch fail":              {[]string{"h3", "h4"}, nil, "", []string{"h1", "h2", "h3", "h4"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

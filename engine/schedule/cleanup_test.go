@@ -30,13 +30,13 @@ func TestCleanups(t *testing.T) {
 		stays  bool // what is open cannot be closed
 		kept   bool
 	}{
-		"came to its end, closed": {closes: true},
-		"came to its end":         {},
-		"the work fails":          {fate: "fail", closes: true, kept: true},
-		"the host is lost":        {fate: "lose", closes: true, kept: true},
-		"it cannot be closed":     {fate: "fail", closes: true, kept: true, stays: true},
-		"the run is interrupted":  {stop: true, closes: true, kept: true},
-		"only a check":            {fate: "fail", check: true},
+		"host completes, cleanup was cancelled": {closes: true},
+		"host completes, cleanup is registered": {},
+		"step fails":                            {fate: "fail", closes: true, kept: true},
+		"host is lost":                          {fate: "lose", closes: true, kept: true},
+		"cleanup fails":                         {fate: "fail", closes: true, kept: true, stays: true},
+		"run is interrupted":                    {stop: true, closes: true, kept: true},
+		"check mode":                            {fate: "fail", check: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,14 +21,14 @@ func TestDelegate(t *testing.T) {
 		site string
 		want map[string][]string // host -> what ran there
 	}{
-		"variables, result and handlers are the host's own": {`
+		"variables, result and handlers are those of the play's host": {`
 - hosts: h1
   tasks:
     - {name: drain, do: {text: "{{ host.name }}", do: change}, delegate_to: lb, register: drained, notify: h}
     - {name: use, do: {text: "{{ drained.changed }}"}}
   handlers: [{name: h, do: {}}]
 `, map[string][]string{"h1": {"use true", "h"}, "lb": {"drain h1"}}},
-		"a host of the run, by a template": {`
+		"delegate by a template": {`
 - hosts: h1
   vars: {peer: h2}
   tasks: [{name: a, do: {}}, {name: tell, do: {text: "{{ host.name }}"}, delegate_to: "{{ peer }}"}, {name: b, do: {}}]
@@ -37,19 +37,19 @@ func TestDelegate(t *testing.T) {
 - hosts: h1
   tasks: [{name: a, do: {text: "{{ item }}"}, loop: [lb, h1, lb], delegate_to: "{{ item }}", register: r}, {name: b, do: {text: "{{ len(r.results) }}"}}]
 `, map[string][]string{"h1": {"a h1", "b 3"}, "lb": {"a lb", "a lb"}}},
-		"once for all": {`
+		"run_once": {`
 - hosts: all
   serial: 2
   tasks: [{name: a, do: {}, run_once: true, delegate_to: lb, register: r}, {name: b, do: {text: "{{ r.changed }}"}}]
 `, map[string][]string{"h1": {"b false"}, "h2": {"b false"}, "lb": {"a"}}},
-		"from a block, into a handler, not for actions": {`
+		"inherited from a block, by handlers, not by actions": {`
 - hosts: h1
   tasks:
     - delegate_to: lb
       block: [{name: a, do: {do: change}, notify: h}, {name: b, act: {}}, {name: c, do: {}, delegate_to: h1}]
   handlers: [{name: h, do: {}, delegate_to: lb}]
 `, map[string][]string{"h1": {"c"}, "lb": {"a", "h"}}},
-		"a condition of the host itself": {`
+		"condition with variables of the play's host": {`
 - hosts: all
   tasks: [{name: a, do: {text: "{{ host.name }}"}, delegate_to: lb, when: host.name == "h2"}]
 `, map[string][]string{"lb": {"a h2"}}},
@@ -109,7 +109,7 @@ func TestDelegateErrors(t *testing.T) {
 		want    string   // failure of h1
 		ran     []string // on lb
 	}{
-		"it cannot be reached": {
+		"delegate is unreachable": {
 			connect: func(host string, _ int) error {
 				if host == "lb" {
 					return errors.New("no route to host")
@@ -118,7 +118,7 @@ func TestDelegateErrors(t *testing.T) {
 			},
 			want: "delegated to lb: no route to host",
 		},
-		"it is slow to come": {
+		"delegate connects late": {
 			connect: func(host string, try int) error {
 				if host == "lb" && try < 3 {
 					return flaky{"refused"}
@@ -127,16 +127,16 @@ func TestDelegateErrors(t *testing.T) {
 			},
 			ran: []string{"a"},
 		},
-		"the connection is lost, and comes back": {
+		"connection is lost and restored": {
 			step: func(try int) string { return map[int]string{1: "lose"}[try] },
 			ran:  []string{"a", "a"},
 		},
-		"the connection is lost again and again": {
+		"connection is lost repeatedly": {
 			step: func(int) string { return "lose" },
 			want: "delegated to lb: connection lost",
 			ran:  []string{"a", "a", "a", "a"},
 		},
-		"the step fails there": {
+		"step fails on the delegate": {
 			step: func(int) string { return "fail" },
 			want: "told to fail",
 			ran:  []string{"a"},

@@ -17,27 +17,27 @@ func TestEndHost(t *testing.T) {
 		h1, h2 []string
 		fails  string // what h1 failed at
 	}{
-		"under a condition": {"tasks: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]",
+		"with a condition": {"tasks: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]",
 			[]string{"a"}, []string{"a", "b"}, ""},
-		"without": {"tasks: [{name: a, do: {}}, {meta: end_host}, {name: b, do: {}}]", []string{"a"}, []string{"a"}, ""},
-		"handlers that are due run": {"tasks: [{name: a, do: {do: change}, notify: h}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}, notify: i}]\n" +
+		"without condition": {"tasks: [{name: a, do: {}}, {meta: end_host}, {name: b, do: {}}]", []string{"a"}, []string{"a"}, ""},
+		"notified handlers run": {"tasks: [{name: a, do: {do: change}, notify: h}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}, notify: i}]\n" +
 			"  handlers: [{name: h, do: {}}, {name: i, do: {}}]", []string{"a", "h"}, []string{"a", "b", "h"}, ""},
-		"the next play is for all": {"tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]\n- hosts: all\n  tasks: [{name: c, do: {}}]",
+		"takes part in the next play": {"tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]\n- hosts: all\n  tasks: [{name: c, do: {}}]",
 			[]string{"c"}, []string{"b", "c"}, ""},
-		"nobody waits for it": {"tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}, barrier: true, label: l}, {name: c, do: {}, needs: l}]",
+		"barriers and needs do not wait for the host": {"tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}, barrier: true, label: l}, {name: c, do: {}, needs: l}]",
 			nil, []string{"b", "c"}, ""},
-		"it gives its turn back": {"tasks: [{throttle: 1, block: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]}, {name: c, do: {}}]",
+		"leaves its throttle": {"tasks: [{throttle: 1, block: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]}, {name: c, do: {}}]",
 			[]string{"a"}, []string{"a", "b", "c"}, ""},
-		"by what it registered": {"tasks: [{name: a, do: {say: {x: '{{ host.name }}'}}, register: r}, {meta: end_host, when: r.x == 'h1'}, {name: b, do: {}}]",
+		"condition on a registered result": {"tasks: [{name: a, do: {say: {x: '{{ host.name }}'}}, register: r}, {meta: end_host, when: r.x == 'h1'}, {name: b, do: {}}]",
 			[]string{"a"}, []string{"a", "b"}, ""},
-		"in a rescue": {"tasks: [{block: [{name: a, do: {do: fail}}], rescue: [{meta: end_host, when: host.name == 'h1'}, {name: r, do: {}}]}, {name: b, do: {}}]",
+		"in the rescue part": {"tasks: [{block: [{name: a, do: {do: fail}}], rescue: [{meta: end_host, when: host.name == 'h1'}, {name: r, do: {}}]}, {name: b, do: {}}]",
 			[]string{"a"}, []string{"a", "r", "b"}, ""},
-		"a failure goes on behind always": {"tasks: [{block: [{name: a, do: {do: fail}}], always: [{name: l, do: {}}, {meta: end_host}]}, {name: b, do: {}}]",
+		"failure persists after the always part": {"tasks: [{block: [{name: a, do: {do: fail}}], always: [{name: l, do: {}}, {meta: end_host}]}, {name: b, do: {}}]",
 			[]string{"a", "l"}, []string{"a", "l"}, "a"},
-		"in lockstep": {"strategy: linear\n  tasks: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}, {name: c, do: {}}]",
+		"strategy linear": {"strategy: linear\n  tasks: [{name: a, do: {}}, {meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}, {name: c, do: {}}]",
 			[]string{"a"}, []string{"a", "b", "c"}, ""},
-		"one by one":    {"serial: 1\n  tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]", nil, []string{"b"}, ""},
-		"in an include": {"tasks: [{include_tasks: end.yaml}, {name: b, do: {}}]", nil, []string{"b"}, ""},
+		"serial":              {"serial: 1\n  tasks: [{meta: end_host, when: host.name == 'h1'}, {name: b, do: {}}]", nil, []string{"b"}, ""},
+		"in an included file": {"tasks: [{include_tasks: end.yaml}, {name: b, do: {}}]", nil, []string{"b"}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // A run that has lost the majority of its guards stops after the steps in flight,
-// whether these take part in it or not; the loss of fewer is only told.
+// whether these guards are hosts of the play or not; the loss of fewer is only reported.
 func TestRealLockGuardsLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -21,11 +21,11 @@ func TestRealLockGuardsLost(t *testing.T) {
 		gone   []string
 		aborts bool
 	}{
-		"one of three":                {[]string{"h1"}, []string{"g1"}, false},
-		"two of three":                {[]string{"h1"}, []string{"g1", "g2"}, true},
-		"two that have done all":      {[]string{"h1", "g1", "g2"}, []string{"g1", "g2"}, true},
-		"one that has done all":       {[]string{"h1", "g1", "g2"}, []string{"g2"}, false},
-		"one that has, one that only": {[]string{"h1", "g2"}, []string{"g1", "g2"}, true},
+		"one of three guards":                                   {[]string{"h1"}, []string{"g1"}, false},
+		"two of three guards":                                   {[]string{"h1"}, []string{"g1", "g2"}, true},
+		"two guards that have completed":                        {[]string{"h1", "g1", "g2"}, []string{"g1", "g2"}, true},
+		"one guard that has completed":                          {[]string{"h1", "g1", "g2"}, []string{"g2"}, false},
+		"one guard that has completed, one that is only locked": {[]string{"h1", "g2"}, []string{"g1", "g2"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,10 +16,10 @@ func TestRetainedResultsAreBounded(t *testing.T) {
 		check bool
 		fails bool
 	}{
-		"registered":    {program.Task{Register: "it"}, false, true},
-		"set":           {program.Task{Sets: []string{"it"}}, false, true},
-		"for a plan":    {program.Task{}, true, true},
-		"nobody's need": {program.Task{}, false, false},
+		"registered result":          {program.Task{Register: "it"}, false, true},
+		"result that sets variables": {program.Task{Sets: []string{"it"}}, false, true},
+		"run that makes a plan":      {program.Task{}, true, true},
+		"result that nothing reads":  {program.Task{}, false, false},
 	} {
 		h := &host{run: &run{opts: Options{CheckOnly: tt.check}}}
 		e := &entry{task: &tt.task}

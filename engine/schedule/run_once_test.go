@@ -16,11 +16,11 @@ func TestRunOnceElectsTheFirst(t *testing.T) {
 		tasks string
 		want  string // the host that does it
 	}{
-		"all come":             {"- {name: once, do: {do: change}, run_once: true}", "h1"},
-		"in a block":           {"- block: [{name: once, do: {do: change}, run_once: true}]", "h1"},
-		"the first skips it":   {"- {name: once, do: {do: change}, run_once: true, when: host.name != 'h1'}", "h2"},
-		"its block is skipped": {"- {block: [{name: once, do: {do: change}, run_once: true}], when: host.name == 'h3'}", "h3"},
-		"the first is lost":    {"- {name: once, do: {do: change}, run_once: true}", "h2"},
+		"all hosts reach it":         {"- {name: once, do: {do: change}, run_once: true}", "h1"},
+		"in a block":                 {"- block: [{name: once, do: {do: change}, run_once: true}]", "h1"},
+		"first host skips it":        {"- {name: once, do: {do: change}, run_once: true, when: host.name != 'h1'}", "h2"},
+		"first hosts skip its block": {"- {block: [{name: once, do: {do: change}, run_once: true}], when: host.name == 'h3'}", "h3"},
+		"first host is lost":         {"- {name: once, do: {do: change}, run_once: true}", "h2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func TestRunOnceElectsTheFirst(t *testing.T) {
 				}
 				return ""
 			}
-			if name == "the first is lost" {
+			if name == "first host is lost" {
 				s.fleet.connect = func(host string, _ int) error {
 					if host == "h1" {
 						time.Sleep(20 * time.Millisecond)

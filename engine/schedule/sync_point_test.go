@@ -443,7 +443,7 @@ func TestBudget(t *testing.T) {
 		"20% of 7 minions is one":    {"{minion: 20%}", []string{"h9"}, false},
 		"two are more than 20% of 7": {"{minion: 20%}", []string{"h9", "h8"}, true},
 		"a play may allow masters":   {"{master: 100%}", []string{"h1", "h2"}, false},
-		"all":                        {"{all: 2}", []string{"h8", "h9", "h10"}, true},
+		"limit of all hosts":         {"{all: 2}", []string{"h8", "h9", "h10"}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

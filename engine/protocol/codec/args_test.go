@@ -38,15 +38,15 @@ func TestArgs(t *testing.T) {
 		args, fresh any
 		want        string
 	}{
-		"nothing":             {&module{}, &module{}, `{}`},
-		"some":                {&module{Path: "/a\n<é>", Force: &no, Paths: []string{}}, &module{}, `{"Path":"/a\n<é>","Force":false,"Paths":[]}`},
-		"as it is by itself":  {&module{Retries: 3}, &module{Retries: 3}, `{"Retries":3}`},
-		"less than by itself": {&module{Path: "/a"}, &module{Retries: 3}, `{"Path":"/a","Retries":0}`},
-		"embedded":            {&special{Mode: "a"}, &special{}, `{"Path":"","Mode":"a"}`},
-		"tagged":              {&tagged{}, &tagged{}, `{"p":""}`},
-		"of its own":          {&spoken{"a"}, &spoken{}, `["a"]`},
-		"another type":        {&tagged{}, &module{}, `{"p":""}`},
-		"no struct":           {map[string]int{"a": 0}, &module{}, `{"a":0}`},
+		"all fields have their defaults":           {&module{}, &module{}, `{}`},
+		"some fields are set":                      {&module{Path: "/a\n<é>", Force: &no, Paths: []string{}}, &module{}, `{"Path":"/a\n<é>","Force":false,"Paths":[]}`},
+		"fields equal to the defaults of the kind": {&module{Retries: 3}, &module{Retries: 3}, `{"Retries":3}`},
+		"default is reset to zero":                 {&module{Path: "/a"}, &module{Retries: 3}, `{"Path":"/a","Retries":0}`},
+		"embedded struct":                          {&special{Mode: "a"}, &special{}, `{"Path":"","Mode":"a"}`},
+		"JSON tags":                                {&tagged{}, &tagged{}, `{"p":""}`},
+		"type with its own JSON encoding":          {&spoken{"a"}, &spoken{}, `["a"]`},
+		"another type":                             {&tagged{}, &module{}, `{"p":""}`},
+		"no struct":                                {map[string]int{"a": 0}, &module{}, `{"a":0}`},
 	} {
 		got, err := Args(tt.args, tt.fresh)
 		if err != nil || string(got) != tt.want {
