@@ -246,7 +246,7 @@ func TestRecordsOfHostileHosts(t *testing.T) {
 	records(nil, whole[:len(whole)-10], whole[:20])
 	shown, complaint := s.deployer(exitOK, show...)
 	requireTexts(t, shown, "killed", "found: n002, n003")
-	requireTexts(t, complaint, "records of n003", "it has no header")
+	requireTexts(t, complaint, "records of n003", "the record has no header")
 
 	damaged := bytes.Clone(whole)
 	damaged[len(damaged)-20] ^= 1
@@ -264,7 +264,7 @@ func TestRecordsOfHostileHosts(t *testing.T) {
 	newer := bytes.Replace(whole, []byte(`{"format":1}`), []byte(`{"format":9}`), 1)
 	records(newer, newer, newer)
 	_, complaint = s.deployer(exitUsage, show...)
-	requireTexts(t, complaint, "it has format 9", "there is no run")
+	requireTexts(t, complaint, "the record has format 9", "there is no run")
 
 	records(nil, nil, nil)
 	for _, name := range []string{"..-x", "20990101\x1b[2J", strings.Repeat("9", 100)} {
@@ -275,7 +275,7 @@ func TestRecordsOfHostileHosts(t *testing.T) {
 	if strings.Contains(listed, "2099") || strings.Contains(listed+complaint, "\x1b") {
 		t.Errorf("it is listed: %q, %q", listed, complaint)
 	}
-	requireTexts(t, complaint, "records of n001", "its header is that of run")
+	requireTexts(t, complaint, "records of n001", "the header of the record is that of run")
 }
 
 // forge returns a record with a changed header.

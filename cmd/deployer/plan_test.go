@@ -41,7 +41,7 @@ func TestPlanAndApply(t *testing.T) {
 	s.writeHostFile(5, "etc/nginx/nginx.conf", "by hand\n")
 	out, _ := s.deployer(exitOK, "plan", "run", "site.yaml", "-o", "plan.json")
 	requireTexts(t, out, "plan of site.yaml for 12 hosts", "n[001:005], n[007:012] (11 hosts): 4 files, 1 command, 1 unknown step", "(diff 1)",
-		"+release 1.0", "(at most 2 at a time)", "unknown: it looks at asked, the result of \"ask\", which has not run",
+		"+release 1.0", "(at most 2 at a time)", "unknown: the task reads asked, the result of \"ask\", which has not run",
 		"n006 (1 host): 3 files", "-by hand", "12 of 12 hosts would change", "in turns: key, at most 2 hosts at a time, 6 turns", "unknown before the run: effects of 1 step,",
 		"expected time: unknown", "deployer apply plan.json")
 	data, err := os.ReadFile("plan.json")

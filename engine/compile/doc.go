@@ -146,12 +146,12 @@
 // states that its tasks have replaced are restored, the last first. Services follow the
 // restored files, handlers included, and the readiness gates of the block (waits, units,
 // checks) must hold again. The rollout stops when a canary or a critical host fails, or
-// when more hosts than max_fail do. No other host is changed then, hosts inside reach the end of the block or are restored, and the run ends with exit code 6
-// when each failed host is as it was before. --no-restore leaves a failed host as it
-// is. A host that is lost inside cannot be restored; the rollout stops, and the report
-// names the host.
+// when more hosts than max_fail do. No other host is changed then, hosts inside reach the
+// end of the block or are restored, and the run ends with exit code 6 when each failed host
+// is in its previous state. --no-restore does not restore failed hosts. A host that is lost
+// inside cannot be restored; the rollout stops, and the report names the host.
 //
-// A host remembers that it has begun the block. After a run that was killed, the next run of
+// A host records that it has begun the block. After a run that was killed, the next run of
 // the playbook takes it through the gates again, also when nothing is left to change there.
 // When they do not hold, `deployer resume` restores what the killed run has changed; a new
 // run reports the host.
@@ -163,7 +163,7 @@
 // When pre_tasks fail, nothing of the block is executed there; when only post_tasks fail,
 // the change stays. Nothing that they change is restored. Tasks of the block cannot read
 // variables that pre_tasks set, because the check of the block runs without them. A host
-// remembers that its post_tasks are due: after a run that was killed, the next run of the
+// records that its post_tasks are due: after a run that was killed, the next run of the
 // playbook, or its revert, executes them. An interrupt during pre_tasks leads to the
 // post_tasks of the host, without its change. A revert executes the same pre_tasks and
 // post_tasks around the restore. --tags selects them with any task of the block.
@@ -174,8 +174,8 @@
 //
 // # Users
 //
-// deployer works on a host as one user, who becomes root as ssh.become of the inventory
-// demands. become_user: NAME runs the programs of a task as NAME, with its groups and
+// deployer logs in to a host as one user and becomes root by the method in ssh.become of the
+// inventory. become_user: NAME runs the programs of a task as NAME, with its groups and
 // home; become: false runs them as the login user. Both apply to tasks that run programs:
 // command, shell, script, git. Modules that write files have owner: instead, and refuse
 // another user; for all other modules an inherited user has no effect.
@@ -219,7 +219,7 @@
 // Ansible" lists them), and those of sprig except env, expandenv and getHostByName, with
 // toYaml, fromYaml, toToml and versionCompare(a, b), which is -1, 0 or 1. Behind a | all
 // of them take the value in front of it, as their first argument, those of sprig as their
-// last; a | binds to the value right before it. Tests of Ansible stand behind is and is not
+// last; a | binds to the value right before it. Tests of Ansible follow is and is not
 // (a is defined, a is version('1.2', '>='), result is failed); A if CONDITION else B
 // evaluates A or B, like CONDITION ? A : B. lookup('file', NAME), lookup('template',
 // NAME), lookup('env', NAME) and lookup('password', 'FILE length=20') read from the
@@ -242,7 +242,7 @@
 //
 // # Variables
 //
-// From the weakest to the strongest: defaults of a role, the inventory with group_vars and
+// From the lowest to the highest precedence: defaults of a role, the inventory with group_vars and
 // host_vars beside it and beside the playbook, an import_playbook, the play, its
 // vars_files, vars of a role, block, task, variables that the task set has given a value,
 // parameters of a role or include, command line. Variables may read each other: all but
@@ -253,14 +253,14 @@
 //
 // `set: {port: 8080}` sets port for all later tasks of the host, in later plays too; with
 // run_once on all hosts. Where the task was skipped, the variable keeps its value. Other
-// hosts do not see it, because hosts do not go in lockstep. With register the values are
+// hosts do not see it, because hosts do not run in lockstep. With register the values are
 // fields of the registered name instead.
 //
 // vars_prompt is a list of variables that the user is asked for before any host is
 // contacted: name, prompt (the question), default, private (the answer is not shown,
 // appears in no output and is not stored; default true), confirm (ask twice). Variables
 // given with -e are not asked for; without a terminal the default is used. An answer has
-// the strength of the command line.
+// the precedence of the command line.
 //
 // vars_files are mappings in files, found from the directory of the playbook. A value
 // `!env NAME` is that of an environment variable of deployer, `!secret TEXT` one that no

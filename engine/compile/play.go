@@ -29,7 +29,7 @@ type rawPlay struct {
 	Serial    yaml.Node              `yaml:"serial"`
 	Strategy  string                 `yaml:"strategy" enum:"free,linear"`
 	Tags      yaml.Node              `yaml:"tags"`
-	// GatherFacts has no effect: facts come with the agent's greeting.
+	// GatherFacts has no effect: the agent sends facts in its handshake.
 	GatherFacts    *bool `yaml:"gather_facts"`
 	AnyErrorsFatal bool  `yaml:"any_errors_fatal"`
 	ForceHandlers  bool  `yaml:"force_handlers"`

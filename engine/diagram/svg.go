@@ -17,7 +17,7 @@ const (
 	svgGap    = 26 // between two plays
 	svgIndent = 18
 	svgLane   = 14  // between two arrows
-	svgChar   = 7.4 // the width of a character, at most as a rule
+	svgChar   = 7.4 // approximate maximum width of a character
 )
 
 const svgStyle = `

@@ -1,7 +1,7 @@
-// Package exprarg has the arguments of tasks that a playbook writes as
-// expressions. The compiler reads them with the playbook, so that mistakes are
-// found before any host is; the controller computes them for each host, so that
-// the agent needs no expression language.
+// Package exprarg has the types of task arguments that are expressions, such as the
+// conditions of assert. The compiler compiles the expressions with the playbook, so that
+// errors are found before any host is contacted; the controller evaluates them for each
+// host, so that the agent needs no expression language.
 package exprarg
 
 import (
@@ -25,8 +25,8 @@ type Verdict struct {
 	Expression string `yaml:"expression" json:"expression"` // as written
 	Place      string `yaml:"place" json:"place"`           // file:line:column
 	Holds      bool   `yaml:"holds" json:"holds"`
-	// Saw are the values that the expression has read, as "name: value"; only for a
-	// condition that does not hold.
+	// Saw holds the values that the expression has read, as "name: value". It is empty for
+	// a condition that holds.
 	Saw []string `yaml:"saw,omitempty" json:"saw,omitempty"`
 }
 

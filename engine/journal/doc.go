@@ -4,8 +4,8 @@
 //
 // The first line is the [Header], every other line is an event. Outputs of steps are
 // left out, as they may be secret. The file is only appended to, readable by its
-// owner only, and on the disk at most [SyncDelay] after a step ended. A run holds a
-// lock on its file while it lives.
+// owner only, and synced to disk at most [SyncDelay] after a step has ended. A run holds a
+// lock on its file while its process runs.
 //
 // The newest [KeptRuns] files are kept, none for longer than [KeptFor], and no more
 // than fit into [KeptBytes]; the newest one always stays.

@@ -65,9 +65,9 @@ func (e *Held) Error() string {
 	return text
 }
 
-// Grace is the time for which a run tries to get a lock even when it must not wait: the other run
-// may be releasing its locks, or may be one whose controller died a moment ago,
-// which its agents have not noticed yet.
+// Grace is the time for which a run tries to get a lock even when it must not wait: the other
+// run may be releasing its locks, or its controller may have died just now, before its agents
+// have detected the loss.
 const Grace = 3 * time.Second
 
 // DrainingLimit is the time for which a run waits for a holder that is draining. A step in

@@ -13,7 +13,7 @@
 //   - inexact when an earlier change does. It may only touch what the plan shows, but with
 //     another content.
 //   - unknown when it uses the result of a step that a dry run does not execute. The plan
-//     says so, and the step may do anything.
+//     marks it as unknown, and the step may do anything.
 //
 // After an unbounded step (a command, a package, a unit that starts, an unknown
 // step), later steps that the plan does not list may find something to change.

@@ -43,7 +43,7 @@ func cutFormat(data []byte) ([]byte, error) {
 		Format int `json:"format"`
 	}
 	if !found || json.Unmarshal(head, &format) != nil {
-		return nil, errors.New("it does not begin with the number of its format")
+		return nil, errors.New("the record does not begin with the number of its format")
 	}
 	if format.Format != Format {
 		return nil, &FormatError{format.Format}
@@ -55,7 +55,7 @@ func cutFormat(data []byte) ([]byte, error) {
 type FormatError struct{ Format int }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("it has format %d, and this version of deployer knows format %d: use the version of deployer that wrote it", e.Format, Format)
+	return fmt.Sprintf("the record has format %d, and this version of deployer knows format %d: use the version of deployer that wrote it", e.Format, Format)
 }
 
 // nextChunk unpacks the first chunk and returns the bytes behind it. A truncated chunk is

@@ -56,7 +56,7 @@ func Decode(run string, data []byte, on func(*journal.Header, *engine.Event, []b
 		d.content.Size = len(data) - len(chunks)
 	}
 	if !d.begun {
-		return nil, errors.Join(errors.New("it has no header"), d.content.Damaged)
+		return nil, errors.Join(errors.New("the record has no header"), d.content.Damaged)
 	}
 	return d.content, nil
 }
@@ -99,7 +99,7 @@ type callbackError struct{ error }
 // lines decodes the lines of a chunk.
 func (d *decoding) lines(lines []byte) error {
 	if d.text += len(lines); d.text > maxText {
-		return fmt.Errorf("it has more than %d MiB of text", maxText>>20)
+		return fmt.Errorf("the record has more than %d MiB of text", maxText>>20)
 	}
 	for len(lines) > 0 {
 		line, rest, found := bytes.Cut(lines, []byte{'\n'})
@@ -118,7 +118,7 @@ func (d *decoding) line(line []byte) error {
 	if bytes.HasPrefix(line, []byte(`{"plan":`)) && d.begun && d.content.Plan == nil {
 		var p planLine
 		if err := json.Unmarshal(line, &p); err != nil {
-			return fmt.Errorf("decoding its plan: %w", err)
+			return fmt.Errorf("decoding the plan in the record: %w", err)
 		}
 		d.content.Plan = []byte(p.Plan)
 		return nil
@@ -137,9 +137,9 @@ func (d *decoding) line(line []byte) error {
 	case err != nil:
 		return fmt.Errorf("decoding a line: %w", err)
 	case (h != nil) == d.begun:
-		return errors.New("its header is not its first line")
+		return errors.New("the header of the record is not its first line")
 	case h != nil && h.Run != d.run:
-		return fmt.Errorf("its header is that of run %q", h.Run)
+		return fmt.Errorf("the header of the record is that of run %q", h.Run)
 	}
 	d.begun = true
 	if err := d.on(h, e, line); err != nil {

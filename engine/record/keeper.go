@@ -16,12 +16,12 @@ type Keeper interface {
 	Lost() <-chan struct{}
 }
 
-// retryInterval is the time between two attempts to write to a keeper that cannot, such as
-// one with a full disk.
+// retryInterval is the time between two attempts to write to a keeper that cannot write, for
+// example because its disk is full.
 const retryInterval = 20 * time.Second
 
-// maxMismatches is the number of times that a keeper's record may have another size than
-// expected; more of them and the host makes sizes up.
+// maxMismatches is the maximum number of times that a keeper's record may have another size
+// than expected. Beyond it the host does not report true sizes, and is not used any more.
 const maxMismatches = 3
 
 // keeper sends the record to one host.
@@ -114,7 +114,8 @@ func isLost(s Keeper) bool {
 }
 
 // pause waits before the next attempt to write, until retryInterval has passed or
-// something has ended. It reports whether the run has: the next attempt is the last.
+// the session or the recorder has ended. It reports whether the recorder has ended; the next
+// attempt is then the last.
 func (r *Recorder) pause(ctx context.Context, s Keeper) (ended bool) {
 	limit := time.NewTimer(retryInterval)
 	defer limit.Stop()
@@ -144,8 +145,8 @@ func (k *keeper) cannotWrite() {
 	k.fail()
 }
 
-// next waits for data behind offset and returns the next part of it. more is false when
-// there will be none, or the host has more than there is.
+// next waits for data after offset and returns the next part of it. more is false when no
+// more data will come, or when the host's record is longer than the data.
 func (r *Recorder) next(ctx context.Context, offset int64) (part []byte, more bool) {
 	for {
 		r.mu.Lock()

@@ -244,14 +244,14 @@ func TestDamagedRecords(t *testing.T) {
 	}{
 		"truncated":       {data[:len(data)-1], 1, ""},
 		"header only":     {data[:whole], 0, ""},
-		"part of header":  {data[:whole-1], 0, "it has no header"},
-		"nothing":         {nil, 0, "it does not begin with the number of its format"},
-		"newer":           {change(10, '7'), 0, "it has format 7, and this version of deployer knows format 1"},
+		"part of header":  {data[:whole-1], 0, "the record has no header"},
+		"nothing":         {nil, 0, "the record does not begin with the number of its format"},
+		"newer":           {change(10, '7'), 0, "the record has format 7, and this version of deployer knows format 1"},
 		"flipped":         {change(whole+20, data[whole+20]^1), 0, "unpacking a chunk"},
 		"lengths":         {change(whole+3, data[whole+3]-1), 0, "the two lengths of a chunk differ"},
 		"huge length":     {change(whole, 0xff), 0, "the limit is"},
 		"bomb":            {bomb, 0, "its size is unknown or above"},
-		"two headers":     {lines(`{"header":{"run":"r1"}}`), 0, "its header is not its first line"},
+		"two headers":     {lines(`{"header":{"run":"r1"}}`), 0, "the header of the record is not its first line"},
 		"unknown key":     {lines(`{"event":{"type":"step.end","command":"rm"}}`), 0, `unknown field "command"`},
 		"neither":         {lines(`{}`), 0, "neither a header nor an event"},
 		"two values":      {lines(`{"event":{"type":"wait"}} {}`), 0, "more than one value"},
@@ -274,7 +274,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		})
 	}
-	if _, err := decode("r2", data); err == nil || !strings.Contains(err.Error(), `its header is that of run "r1"`) {
+	if _, err := decode("r2", data); err == nil || !strings.Contains(err.Error(), `the header of the record is that of run "r1"`) {
 		t.Errorf("a record of another run: %v", err)
 	}
 }

@@ -20,8 +20,8 @@ const (
 	chunkInterval = time.Second
 	// chunkText is the size of the waiting lines, in bytes, that makes a chunk at once.
 	chunkText = 1 << 20
-	// beginWait is how long a run waits for its header to be on a keeper, and endWait how
-	// long for its outcome to be on all that are connected.
+	// beginWait is the maximum time that a run waits until a keeper has its header, and
+	// endWait the maximum time until all connected keepers have its outcome.
 	beginWait = 3 * time.Second
 	endWait   = 5 * time.Second
 )
@@ -92,7 +92,7 @@ func appendPlan(out, plan []byte) ([]byte, error) {
 	return append(append(out, text...), '\n'), err
 }
 
-// Emit implements engine.Sink. It blocks for no keeper.
+// Emit implements engine.Sink. It waits for no keeper.
 func (r *Recorder) Emit(e engine.Event) {
 	if journal.Progress(e.Type) || e.Type == engine.EventWait {
 		return // nobody reads it later
@@ -118,7 +118,7 @@ func (r *Recorder) addLine(e engine.Event, last bool) {
 	line, err := journal.AppendCopy((*buffer)[:0], e)
 	*buffer = line
 	if err != nil {
-		return // a year that has no form
+		return // a year outside of 0 to 9999 has no RFC 3339 form
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,9 +188,9 @@ func (r *Recorder) announce() {
 	r.grown = make(chan struct{})
 }
 
-// Attach hands a new session with a host over, until it is lost or the recorder is
-// closed. It returns when the host may be changed: at once, or when the header is on a
-// keeper, or after beginWait.
+// Attach gives the recorder a new session with a host, which it uses until the session is
+// lost or the recorder is closed. Attach returns when the host may be changed: when a keeper
+// has the header, after beginWait, or at once when the run may change hosts already.
 func (r *Recorder) Attach(ctx context.Context, host string, session any) {
 	r.mu.Lock()
 	if r.timeout == nil {

@@ -9,8 +9,8 @@ import (
 // the end or the beginning of a text that has no mark there.
 const shortestAtEnd = 8
 
-// Bounds of what is looked at around cuts: how many of a text, and how many bytes
-// on each side. A host may send a text that is nothing but marks.
+// Limits of the search around cuts: the number of cuts of one text, and the number of bytes
+// on each side of a cut. A host may send a text that consists of marks only.
 const (
 	mostCuts  = 200
 	mostAtCut = 16 << 10

@@ -15,8 +15,8 @@ import "deployer/engine"
 // Mark replaces a secret.
 const Mark = engine.SecretMark
 
-// shortest is the length in bytes below which a text is not looked for: taking
-// every "on" or "1" out of messages would hide more than it protects.
+// shortest is the length in bytes below which a secret is not redacted: replacing every
+// "on" or "1" in messages would hide more than it protects.
 const shortest = 4
 
 // shortestLine is the same for one line of a longer secret.

@@ -46,8 +46,8 @@ func forms(secret string, wanted func(line string) bool) []form {
 	return out
 }
 
-// pieces are a secret, what is left of it without the blanks around it, and those
-// of its lines that are wanted: diffs and logs show lines.
+// pieces returns a secret, the secret without surrounding white space, and those of its
+// lines that are wanted, because diffs and logs show single lines.
 func pieces(secret string, wanted func(line string) bool) []string {
 	trimmed := strings.TrimSpace(secret)
 	out := []string{secret, trimmed}
@@ -61,10 +61,10 @@ func pieces(secret string, wanted func(line string) bool) []string {
 	return slices.DeleteFunc(out, func(piece string) bool { return len(piece) < shortest })
 }
 
-// isLong is true for a line of a secret that is not short.
+// isLong reports whether a line of a secret is long enough to be redacted by itself.
 func isLong(line string) bool { return len(line) >= shortestLine }
 
-// quoted are the forms that spell each character by itself, so that they are found
+// quoted returns the forms that encode each character by itself, so that they are found
 // within a longer text that is quoted as a whole.
 func quoted(s string) []string {
 	shell := strings.ReplaceAll(s, "'", `'\''`)
@@ -84,7 +84,7 @@ func quoted(s string) []string {
 	return append(out, jsonInner(goInner(s), false), jsonInner(shell, false), jsonInner(shell, true))
 }
 
-// jsonInner is s as a text of JSON, without the quotes around it.
+// jsonInner returns s as a JSON string, without the quotes around it.
 func jsonInner(s string, forHTML bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -96,7 +96,7 @@ func jsonInner(s string, forHTML bool) string {
 	return text[1 : len(text)-1]
 }
 
-// asciiJSON is as jsonInner, with all but ASCII escaped, as Python writes it.
+// asciiJSON returns jsonInner with all non-ASCII characters escaped, as Python writes JSON.
 func asciiJSON(s string) string {
 	var b strings.Builder
 	for _, r := range jsonInner(s, false) {
@@ -131,7 +131,7 @@ func goInner(s string) string {
 	return text[1 : len(text)-1]
 }
 
-// backslashed puts a backslash before each character of which.
+// backslashed returns s with a backslash before each character that is in which.
 func backslashed(s, which string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -154,7 +154,8 @@ func lowerHex(s string) string {
 	return string(b)
 }
 
-// percentAll escapes all but letters, digits and -._~, as RFC 3986 has it.
+// percentAll percent-encodes all characters except letters, digits and -._~ (RFC 3986,
+// unreserved characters).
 func percentAll(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -171,8 +172,8 @@ func htmlNamed(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(s)
 }
 
-// cleaned is s as it comes from hosts: without control characters but for line end
-// and tab.
+// cleaned returns s in the form of sanitized text from hosts: without control characters
+// other than line feed and tab.
 func cleaned(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
@@ -182,9 +183,9 @@ func cleaned(s string) string {
 	}, s)
 }
 
-// base64Forms are the digits of Base64 that only s decides, for each of the three
-// places at which it may begin within an encoded text: user:password has the
-// password in the middle.
+// base64Forms returns the Base64 digits that depend on s only, for each of the three
+// alignments at which s may begin within an encoded text: in user:password the password
+// begins in the middle.
 func base64Forms(s string) []string {
 	var out []string
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

@@ -14,20 +14,20 @@ const MaxOutput = 64 << 10
 // that JSON has. It returns false when the output has more than MaxOutput bytes of
 // texts; those beyond are not in the set.
 //
-// An output is data, and most of it is no secret, so less of it is taken than of
-// what somebody has marked: no paths, modes and owners, no certificates and public
-// keys, and of texts of several lines, beside the whole, only the lines and the
-// values in them that have letters and digits. A text that is JSON is taken apart.
+// Most of an output is no secret, so AddOutput adds less than Add does: it leaves out paths,
+// modes, owners, certificates and public keys. Of a text of several lines it adds the whole
+// text, and those lines and values that have letters and digits. It decodes texts that are
+// JSON and adds their parts.
 func (s *Set) AddOutput(output any) (all bool) {
 	left := MaxOutput
 	s.addAll(outputTexts(output, &left, nil), isTelling)
 	return left >= 0
 }
 
-// plainKeys are names in outputs whose values are no secrets.
+// plainKeys lists keys of outputs whose values are no secrets.
 var plainKeys = []string{"path", "dest", "src", "mode", "owner", "group", "why", "made"}
 
-// plainTexts are values that say nothing.
+// plainTexts lists common values that are no secrets.
 var plainTexts = []string{"true", "false", "null", "none", "None", "True", "False"}
 
 func outputTexts(v any, left *int, out []string) []string {
@@ -74,7 +74,7 @@ func textOf(text string, left *int, out []string) []string {
 	return out
 }
 
-// isPublic is true for certificates and public keys.
+// isPublic reports whether a text is a certificate or a public key.
 func isPublic(text string) bool {
 	return strings.HasPrefix(text, "-----BEGIN ") && !strings.Contains(text, "PRIVATE")
 }
@@ -88,11 +88,11 @@ func valueIn(line string) string {
 	return strings.Trim(strings.TrimSpace(line[at+1:]), `"'`)
 }
 
-// aName matches versions, and names with dots or slashes as files, hosts and
-// interfaces have them.
+// aName matches versions, and names with dots, slashes or colons, such as those of files,
+// hosts and interfaces.
 var aName = regexp.MustCompile(`^[a-z0-9-]*([./:][a-z0-9-]*)+$`)
 
-// isTelling is true for a line that is likely to be a secret or to have one in it: of
+// isTelling reports whether a line is likely to be a secret or to contain one. For
 // "name: value" the value decides.
 func isTelling(line string) bool {
 	if value := valueIn(line); value != "" {

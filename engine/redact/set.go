@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Set is secrets in all their forms. It is safe for concurrent use; a nil Set
+// Set holds secrets in all their forms. It is safe for concurrent use; a nil Set
 // holds none.
 type Set struct {
 	mu    sync.RWMutex
@@ -25,7 +25,7 @@ func NewSet(secrets ...string) *Set {
 	return s
 }
 
-// Add adds secrets to the set, each of their lines that is not short too.
+// Add adds secrets, and each of their long lines, to the set.
 func (s *Set) Add(secrets ...string) { s.addAll(secrets, isLong) }
 
 func (s *Set) addAll(secrets []string, wanted func(line string) bool) {
@@ -52,7 +52,7 @@ func (s *Set) add(f form) {
 	s.most = max(s.most, len(f.text))
 }
 
-// Empty is true when the set holds nothing.
+// Empty reports whether the set has no secrets.
 func (s *Set) Empty() bool {
 	if s == nil {
 		return true
@@ -78,7 +78,7 @@ func (s *Set) Text(text string) string {
 // span is a part of a text, from its first byte to behind its last.
 type span struct{ from, to int }
 
-// marked replaces parts of a text; those that touch each other become one.
+// marked replaces parts of a text by marks; adjacent parts get one mark.
 func marked(text string, parts []span) string {
 	if len(parts) == 0 {
 		return text
@@ -99,8 +99,8 @@ func marked(text string, parts []span) string {
 	return out.String()
 }
 
-// whole finds the forms in a text. It looks at every place, also within a form
-// that was found: what begins there may end behind it.
+// whole finds the forms in a text. It searches at every offset, also within a form that was
+// found, because another form may begin there and end later.
 func (s *Set) whole(text string) []span {
 	var out []span
 	for i := 0; i+shortest <= len(text); i++ {

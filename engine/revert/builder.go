@@ -24,8 +24,8 @@ type builder struct {
 	first    bool // a barrier is due also before the first operation of the play
 	waits    waits
 
-	// own are the variables that steps of the run registered, asked those of them that
-	// read-only tasks register again.
+	// own holds the variables that steps of the run registered; asked holds those of them
+	// that read-only tasks register again.
 	own, asked map[string]bool
 	repeated   map[string]bool // variables that the hooks under construction set again
 	asks       bool            // something needs the variables of read-only tasks

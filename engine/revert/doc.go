@@ -13,10 +13,10 @@
 // again. Barriers keep their places, and steps that needed a label are reverted
 // before those behind the label.
 //
-// A step of the inverse reads on its host what there is to restore, so the items of
-// a loop and the conditions of the run do not matter. Changes that no task of the
-// program stands for, because it was edited since, are restored at the end, on one
-// host at a time.
+// A step of the inverse reads from the records of its host what it has to restore, so it
+// needs neither the items of a loop nor the conditions of the run. Changes of tasks that the
+// program no longer has, because it was edited since, are restored at the end, on one host at
+// a time.
 //
 // # What is left out
 //

@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Run is the run whose changes are reverted.
 	Run string
-	// Force restores also what somebody has changed since.
+	// Force also restores resources that were changed after the run.
 	Force bool
 	// History has the records of hosts about the run. Without it (nil) the inverse has every task on
 	// every host, as for reverting a revert.

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/program"
 )
 
-// Query returns the program that asks each host what it knows of a run, and what
-// reverting the run would do. It is for a dry run; ParseHistory reads the answers.
+// Query returns the program that reads the record of a run from each host, and previews the
+// revert of the run. It is for a dry run; ParseHistory decodes the results.
 func Query(run string, force bool) (*program.Program, error) {
 	b := &builder{out: &program.Program{Name: "read history"}}
 	b.open(&program.Play{Hosts: "all"}, "read history", nil)
@@ -23,7 +23,7 @@ func Query(run string, force bool) (*program.Program, error) {
 	return b.out, nil
 }
 
-// ParseHistory decodes the answer of a host to Query.
+// ParseHistory decodes the result of Query on a host.
 func ParseHistory(out engine.Output) (engine.RunHistory, error) {
 	var p engine.RunHistory
 	raw, err := json.Marshal(out)

@@ -11,16 +11,16 @@ func (r *Rollout) stage(step int) map[string]bool {
 				proved++
 			}
 		}
-		if proved < r.rules.Canaries && r.mayCome(group, step) {
+		if proved < r.rules.Canaries && r.hasCandidate(group, step) {
 			return group
 		}
 	}
 	return nil
 }
 
-// mayCome reports whether a host of the group is inside, or waits or is undecided in a
+// hasCandidate reports whether a host of the group is inside, or waits or is undecided in a
 // step.
-func (r *Rollout) mayCome(group map[string]bool, step int) bool {
+func (r *Rollout) hasCandidate(group map[string]bool, step int) bool {
 	if r.anyInside(group) || slices.ContainsFunc(r.waiting, func(e Entrant) bool {
 		return group[e.Host] && (e.Interrupted || r.placeOf(e.Host).step == step)
 	}) {
@@ -34,21 +34,21 @@ func (r *Rollout) mayCome(group map[string]bool, step int) bool {
 	return false
 }
 
-// mayComeAlone reports whether a host may enter alone, but for hosts on which nothing is left
+// mayEnterAlone reports whether a host may enter alone, but for hosts on which nothing is left
 // to change.
-func (r *Rollout) mayComeAlone(e Entrant) bool {
+func (r *Rollout) mayEnterAlone(e Entrant) bool {
 	for _, in := range r.inside {
 		if !in.Finishing {
 			return false
 		}
 	}
-	return len(r.inside) < e.MaxParallel && !r.taken(e.Host) && !r.groupFull(e, false)
+	return len(r.inside) < e.MaxParallel && !r.isOccupied(e.Host) && !r.groupFull(e, false)
 }
 
 // mayBeCanary reports whether a host may enter as the canary of its group: alone, within the
 // limits, and not after a failure if another host of the group can prove the change.
 func (r *Rollout) mayBeCanary(e Entrant, group map[string]bool) bool {
-	if !r.mayComeAlone(e) || !e.Interrupted && !r.mayEnter()(e) {
+	if !r.mayEnterAlone(e) || !e.Interrupted && !r.mayEnter()(e) {
 		return false
 	}
 	if !e.FailedBefore {

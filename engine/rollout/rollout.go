@@ -2,15 +2,15 @@
 // hosts that are in use: canaries of each group first, each alone; after these
 // have proved the change harmless, the others, a limited number at a time, in turns
 // over the values of a property such as the zone. It is pure: no host, no clock, no
-// lock. The scheduler reports the fate of each host and asks which hosts may enter.
+// lock. The scheduler reports the outcome on each host and calls [Rollout.Next] for the hosts that
+// may enter.
 //
-// A host is undecided until it is known whether the change concerns it. Then it
-// waits, enters, and leaves with an Outcome, or is passed over because nothing
-// changes on it. A canary or a critical host that fails stops the rollout, and so do
+// A host is undecided until it is known whether something would change on it. If so, it
+// waits, enters, and leaves with an Outcome; otherwise the rollout passes it over. A canary or a critical host that fails stops the rollout, and so do
 // more failures than the rules allow. No host enters after that.
 //
-// After an interrupted run some hosts are still out of service. They come first and count
-// for the limits, so that no run adds its own to them.
+// After an interrupted run some hosts are still out of service. They enter first and count
+// for the limits, so that a new run does not add more hosts to them.
 package rollout
 
 import (
@@ -220,7 +220,7 @@ func (r *Rollout) next() (e Entrant, canary, ok bool) {
 	if r.stopped {
 		return Entrant{}, false, false
 	}
-	if e, ok := r.first(func(e Entrant) bool { return e.Finishing && !r.taken(e.Host) }); ok {
+	if e, ok := r.first(func(e Entrant) bool { return e.Finishing && !r.isOccupied(e.Host) }); ok {
 		return e, false, true
 	}
 	step := r.current()
@@ -229,7 +229,7 @@ func (r *Rollout) next() (e Entrant, canary, ok bool) {
 		// Without a waiting host of the group, one that is undecided may become its canary.
 		e, ok := r.first(func(e Entrant) bool { return group[e.Host] && open(e) && r.mayBeCanary(e, group) })
 		if !ok { // the limits may have no room for it beside a host that is out of service
-			e, ok = r.first(func(e Entrant) bool { return e.Interrupted && r.mayComeAlone(e) })
+			e, ok = r.first(func(e Entrant) bool { return e.Interrupted && r.mayEnterAlone(e) })
 		}
 		return e, ok, ok
 	}
@@ -289,7 +289,7 @@ func (r *Rollout) mayEnter() func(Entrant) bool {
 		if e.Interrupted {
 			others, othersBy, unknown = 0, nil, 0
 		}
-		if len(r.inside)+others >= e.MaxParallel || r.taken(e.Host) {
+		if len(r.inside)+others >= e.MaxParallel || r.isOccupied(e.Host) {
 			return false
 		}
 		return !slices.ContainsFunc(e.Domains, func(d Domain) bool {
@@ -298,8 +298,8 @@ func (r *Rollout) mayEnter() func(Entrant) bool {
 	}
 }
 
-// taken reports whether a group with one place has another host inside.
-func (r *Rollout) taken(host string) bool {
+// isOccupied reports whether a group with one place has another host inside.
+func (r *Rollout) isOccupied(host string) bool {
 	return slices.ContainsFunc(r.rules.OneAtATime, func(group map[string]bool) bool {
 		return group[host] && r.anyInside(group)
 	})

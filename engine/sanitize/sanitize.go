@@ -1,6 +1,6 @@
-// Package sanitize makes text that comes from a host safe to show. Everything
-// that a host says (results, errors, progress, facts) passes [Text] before it
-// reaches a terminal, a log or another host. It starts no goroutines and keeps no
+// Package sanitize makes text that comes from a host safe to show. All text
+// of a host (results, errors, progress, facts) passes through [Text] before it reaches a
+// terminal, a log or another host. It starts no goroutines and keeps no
 // state.
 package sanitize
 

@@ -44,7 +44,7 @@ func (h *host) unknownReason(refs lang.Refs) string {
 	for _, name := range slices.Sorted(maps.Keys(h.tentativeVars)) {
 		u := h.tentativeVars[name]
 		if refs.Beyond(name) || u.statusUnknown && slices.Contains(names, name) {
-			return fmt.Sprintf("it looks at %s, the result of %q, which has not run", name, u.step)
+			return fmt.Sprintf("the task reads %s, the result of %q, which has not run", name, u.step)
 		}
 	}
 	return ""
@@ -60,7 +60,7 @@ func (h *host) skipByCondition(c *taskCall, reason string) {
 	h.skipItem(c, nil, reason)
 }
 
-const readsRunReason = "its condition looks at run, which is different in a real run"
+const readsRunReason = "its condition reads the variable run, which is different in a real run"
 
 // readsRunVars reports whether a condition reads the variable run, which differs in a real
 // run.
@@ -88,7 +88,7 @@ func (h *host) adjustCheckResult(e *entry, res *engine.Result) {
 	h.failMissingDir(e, res)
 	certain := res.Failure != nil && res.Failure.Deterministic && !h.readsChangedVars(e.task)
 	if res.Status == engine.StatusFailed && !certain && e.step != nil && h.checkState.firstChange != "" {
-		res.Unknown = fmt.Sprintf("its check fails as things are now, which %q before it may change: %s", h.checkState.firstChange, res.Failure.Message)
+		res.Unknown = fmt.Sprintf("its check fails in the present state, which the earlier step %q may change: %s", h.checkState.firstChange, res.Failure.Message)
 		res.Status, res.Failure, res.Change = engine.StatusSkipped, nil, nil
 	}
 	pending := res.Failure == nil && res.Change != nil && len(res.Change.Pending()) > 0

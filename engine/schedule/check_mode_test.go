@@ -40,7 +40,7 @@ func foreseen(t *testing.T, s *scenario, site string) map[string]string {
 // not run is unknown, and so is what looks at that; whether the step would change
 // something is known.
 func TestCheckUnknownResults(t *testing.T) {
-	const because = "unknown: it looks at made, the result of \"make\", which has not run"
+	const because = "unknown: the task reads made, the result of \"make\", which has not run"
 	s := of(2)
 	s.files = []string{"templates/made.tmpl", "{{ made.stdout }}", "templates/plain.tmpl", "x"}
 	s.fleet.action = func(context.Context, string, map[string]any, engine.ActionContext) (engine.Output, error) {
@@ -75,11 +75,11 @@ func TestCheckUnknownResults(t *testing.T) {
 `)
 	want := map[string]string{
 		"look": "ok", "uses look": "ok", "make": "changed", "if changed": "ok", "if changed in a template": "ok",
-		"if stdout": because, "if chain": "unknown: it looks at chain, the result of \"if stdout\", which has not run",
+		"if stdout": because, "if chain": "unknown: the task reads chain, the result of \"if stdout\", which has not run",
 		"in a template": because, "in a variable": because, "in a file": because, "in no file": "ok", "in a loop": because,
 		"with a default": because, "in a block": because, "act": "changed",
-		"after act":  "unknown: it looks at acted, the result of \"act\", which has not run",
-		"after once": "unknown: it looks at shared, the result of \"once\", which has not run",
+		"after act":  "unknown: the task reads acted, the result of \"act\", which has not run",
+		"after once": "unknown: the task reads shared, the result of \"once\", which has not run",
 		"again":      "ok", "known again": "ok",
 	}
 	if _, elected := got["once"]; elected {
@@ -122,7 +122,7 @@ func TestCheckFailures(t *testing.T) {
 		t.Error(diff)
 	}
 	// The state after a change may differ from that of a real run.
-	const doubt = "unknown: its check fails as things are now, which \"change\" before it may change: told to fail"
+	const doubt = "unknown: its check fails in the present state, which the earlier step \"change\" may change: told to fail"
 	later := foreseen(t, of(1), `
 - hosts: all
   tasks:
@@ -142,8 +142,8 @@ func TestCheckFailures(t *testing.T) {
 	message := got["host h1"]
 	delete(got, "host h1")
 	want := map[string]string{"a": "changed", "d": "ok", "e": "failed",
-		"b": "unknown: its check fails as things are now, which \"a\" before it may change: told to fail",
-		"c": "unknown: it looks at b, the result of \"b\", which has not run"}
+		"b": "unknown: its check fails in the present state, which the earlier step \"a\" may change: told to fail",
+		"c": "unknown: the task reads b, the result of \"b\", which has not run"}
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(message, "misspelt") {
 		t.Errorf("%s, %s", message, diff)
 	}
@@ -169,7 +169,7 @@ func TestCheckConditions(t *testing.T) {
 `)
 	want := map[string]string{
 		"never counts": "ok, 1 at once", "by its output": "changed, 1 at once", "all alone": "changed, 1 at once",
-		"real runs only": "unknown: its condition looks at run, which is different in a real run, 1 at once",
+		"real runs only": "unknown: its condition reads the variable run, which is different in a real run, 1 at once",
 		"in turn":        "changed, 5 at once", "fewer": "changed, 2 at once", "all": "changed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

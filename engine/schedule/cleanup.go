@@ -7,15 +7,16 @@ import (
 	"deployer/engine"
 )
 
-// The maximum duration of the cleanups of one host, and that after the user has stopped
-// the run at once.
+// Maximum duration of the cleanups of one host: cleanupTimeout as a rule,
+// interruptedCleanupTimeout after the user has stopped the run at once.
 const (
 	cleanupTimeout            = 45 * time.Second
 	interruptedCleanupTimeout = 15 * time.Second
 )
 
-// runCleanups runs the cleanups of a host that leaves the run before its end. It comes
-// before the host is parked, so that hosts that wait for their turn find the states ended.
+// runCleanups runs the cleanups of a host that leaves the run before its end. It must be
+// called before the host is parked, so that hosts that wait for their turn find the states
+// ended.
 func (h *host) runCleanups(ctx context.Context) {
 	if h.run.opts.CheckOnly {
 		return
@@ -33,12 +34,12 @@ func (h *host) runCleanups(ctx context.Context) {
 			h.run.noteLeftOpen(h.run.opts.Redactor.Text(left))
 			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: left})
 		case done != "":
-			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: done + ", as the run has left this host before its end"})
+			h.run.emit(engine.Event{Type: engine.EventWarning, Host: h.name, Text: done + ", because this host left the run before its end"})
 		}
 	}
 }
 
-// noteLeftOpen records a state for the report that no cleanup could end.
+// noteLeftOpen records, for the report, a state that no cleanup could end.
 func (r *run) noteLeftOpen(text string) {
 	r.leftOpenMu.Lock()
 	defer r.leftOpenMu.Unlock()

@@ -40,7 +40,7 @@ func (h *host) delegateTo(t *program.Task) (*session.Connection, error) {
 		return nil, err
 	}
 	if name = strings.TrimSpace(name); name == "" {
-		return nil, t.Delegate.Pos.Errorf("delegate_to gives no name of a host")
+		return nil, t.Delegate.Pos.Errorf("delegate_to is empty; give it the name of a host")
 	}
 	if name == program.Localhost && h.run.byName[name] == nil {
 		return h.run.connections.Local(name), nil

@@ -11,8 +11,8 @@
 // When a group has lost more hosts than the failure budget permits, the run is aborted:
 // the steps in flight end, and the rest is cancelled with the cause.
 //
-// The files follow a host's way: run.go, host.go, operation.go, task.go, render.go,
-// segment.go, dispatch.go, result.go. Beside them stand the waits (coordinator.go,
+// The files in the order in which a host executes them: run.go, host.go, operation.go, task.go, render.go,
+// segment.go, dispatch.go, result.go. Other files hold the waits (coordinator.go,
 // sync_point.go, throttle.go, run_once.go, rollout.go) and check mode (check_mode.go,
 // preview.go). They share the cursor and the coordinator's lock, which is why they are one
 // package of more than 35 files. Connections and the run lock are package session.

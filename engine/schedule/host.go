@@ -182,7 +182,7 @@ func (h *host) park(ctx context.Context, err error) {
 	}
 	text := h.run.opts.Redactor.Text(err.Error())
 	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
-	// The budget comes first: when it is exceeded, those who wait for this
+	// The budget comes first: when it is exceeded, hosts that wait for this
 	// host are to see that as the cause.
 	if counts && f.runOnce {
 		h.run.abort(err)

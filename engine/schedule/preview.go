@@ -12,7 +12,7 @@ import (
 // the host needs a turn. When nothing changes, its results are those of the block.
 type preview struct {
 	changes bool         // something would change, or that cannot be known
-	waits   bool         // something is not there yet for which the block waits
+	waits   bool         // the block waits for something that does not exist yet
 	failed  *hostFailure // a check that fails although nothing would change
 	results []engine.Event
 	labels  []int // operations that the host passes
@@ -22,7 +22,7 @@ type preview struct {
 func (p *preview) take(h *host, e *entry, res *engine.Result) {
 	judged := e.task.IgnoreErrors || e.task.NeedsEvaluation() || e.task.Block.Rescue > 0 || e.task.Block.Always > 0
 	switch {
-	case p.changes: // what comes behind says little
+	case p.changes: // later results depend on a change that was not made
 		return
 	case res.Unknown != "", res.Status == engine.StatusChanged, res.Status == engine.StatusCancelled, res.Failure != nil && judged:
 		p.changes = true

@@ -222,7 +222,7 @@ func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause str
 	if n := r.rules.Untouched(); n == 1 {
 		untouched = "1 other host was left as it is"
 	} else if n > 1 {
-		untouched = fmt.Sprintf("%d other hosts were left as they are", n)
+		untouched = fmt.Sprintf("%d other hosts were not changed", n)
 	}
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
 }

@@ -157,7 +157,7 @@ func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
 	switch {
 	case f.unreachable || ctx.Err() != nil:
 	case h.run.opts.NoRestore:
-		f.restored = &engine.RestoreResult{Failure: "left as it is, as asked"}
+		f.restored = &engine.RestoreResult{Failure: "it was not restored, because the run has --no-restore"}
 	default:
 		f.restored = h.restoreBlock(ctx, h.inRollout.block.Rollout.Body)
 		if f.restored.Clean() && f.restored.Steps == 0 && !h.inRollout.changed {
@@ -199,7 +199,7 @@ func (h *host) failRollout(ctx context.Context, f *hostFailure) *hostFailure {
 	case f.restored == nil:
 		outcome = rollout.Unchanged
 	case h.run.opts.NoRestore:
-		cause = fmt.Sprintf("%s failed at %q after it was changed, and was left as it is, as asked", h.name, f.step)
+		cause = fmt.Sprintf("%s failed at %q after it was changed, and was not restored, because the run has --no-restore", h.name, f.step)
 	default:
 		cause = fmt.Sprintf("%s failed at %q after it was changed; %s", h.name, f.step, f.restored)
 	}

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/program"
 )
 
-// A segment is sent when it has this much in it, so that a message stays well
-// below the 1 MiB that a frame may have, and results begin to come.
+// A segment is sent when it reaches one of these limits, so that a message stays well below
+// the maximum of a frame, 1 MiB, and the first results arrive early.
 const (
 	maxSegmentBytes = 512 << 10
 	maxSegmentSteps = 400

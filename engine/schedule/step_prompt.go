@@ -53,7 +53,8 @@ func (h *host) confirmed(ctx context.Context, t *program.Task) (bool, error) {
 	}
 }
 
-// of returns the question; mine is true for the caller that must ask it.
+// of returns the question about a task; mine is true for the first caller, which must ask the
+// user.
 func (c *stepPrompts) of(key runOnceKey) (q *question, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

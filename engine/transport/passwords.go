@@ -23,8 +23,8 @@ type Passwords struct {
 // tried is the state of one password.
 type tried struct {
 	turn    chan struct{} // a mutex that select can wait for: one token
-	good    bool          // a host has accepted it; guarded by turn
-	refused []string      // hosts that refused it; guarded by turn
+	good    bool          // a host has accepted the password; guarded by turn
+	refused []string      // hosts that refused the password; guarded by turn
 }
 
 // Turn is the right to try a password on one host.

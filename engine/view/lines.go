@@ -95,12 +95,12 @@ func (l *lines) heartbeat() {
 		case <-l.stop:
 			return
 		case <-tick.C:
-			l.sayIfQuiet()
+			l.showProgressIfIdle()
 		}
 	}
 }
 
-func (l *lines) sayIfQuiet() {
+func (l *lines) showProgressIfIdle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()

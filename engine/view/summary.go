@@ -11,7 +11,8 @@ import (
 )
 
 // Summary prints how a run ended: which hosts failed and why, what changed, and the
-// command that continues it. again is that command; verb names the run.
+// command that continues it. again is that command; verb is the verb of the run, such as
+// install.
 func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	fmt.Fprintln(w)
 	summarizeFailures(w, r.Broken())

@@ -33,7 +33,7 @@ func TestLines(t *testing.T) {
 			for _, e := range story() {
 				clock.at = e.Time
 				l.Emit(e)
-				l.sayIfQuiet()
+				l.showProgressIfIdle()
 			}
 			golden(t, c.file, out.String())
 		})

@@ -74,7 +74,7 @@ func badValues(t *testing.T, s *site) {
 			if o.Code != 6 {
 				t.Fatalf("exit %d, want 6\n%s", o.Code, o.All())
 			}
-			s.RequireTexts(o.All(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", "4 other hosts were left as they are")...)
+			s.RequireTexts(o.All(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", "4 other hosts were not changed")...)
 			if diff := cmp.Diff(before, s.Digests(bad.file, all)); diff != "" {
 				t.Errorf("%s (- before, + after): %s", bad.file, diff)
 			}

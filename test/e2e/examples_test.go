@@ -98,7 +98,7 @@ func exampleCanary(s *site) {
 	if o.Code != 6 {
 		s.T.Errorf("exit %d, want 6\n%s", o.Code, o.All())
 	}
-	s.RequireTexts(o.All(), "FAILED", `at "the site answers with this host's page"`, "404", "it was restored", "2 other hosts were left as they are", "deployer resume")
+	s.RequireTexts(o.All(), "FAILED", `at "the site answers with this host's page"`, "404", "it was restored", "2 other hosts were not changed", "deployer resume")
 	if diff := cmp.Diff(before, s.Digests("/etc/nginx/conf.d/example.conf", webHosts)); diff != "" {
 		s.T.Errorf("configuration (- before, + after): %s", diff)
 	}

@@ -25,7 +25,7 @@ type Conn struct {
 	opens  chan struct{} // a token for each connection through it that is being opened
 
 	lost   chan struct{}
-	asking atomic.Bool // a keepalive waits for its answer
+	asking atomic.Bool // a keepalive request is in flight
 
 	mu     sync.Mutex
 	closed bool
@@ -88,8 +88,8 @@ func (c *Conn) Close() error {
 }
 
 // keepalive sends a request when nothing has arrived for an interval, and checks
-// again after the next one. OpenSSH refuses unknown requests, which is an answer.
-// Between two checks it is only a timer.
+// again after the next one. OpenSSH refuses unknown requests, and the refusal shows that the
+// connection works. Between two checks keepalive is only a timer.
 func (c *Conn) keepalive(interval, idleTimeout time.Duration) {
 	select {
 	case <-c.lost:

@@ -217,7 +217,7 @@ func (d *Dialer) connect(ctx context.Context, t Target, via []Target) (net.Conn,
 	return nil, transport.Classify(t.Host, transport.StageConnect, err, transport.Unreachable)
 }
 
-// lateError is a timeout with a text that says what was not done in time.
+// lateError is a timeout whose text names the operation that was not done in time.
 type lateError string
 
 func (e lateError) Error() string { return string(e) }

@@ -81,7 +81,7 @@ func (c *ClientConfig) apply(t Target, depth int) (Target, error) {
 	return a.t, nil
 }
 
-// query asks for what holds for a target.
+// query returns the settings of a target.
 func (c *ClientConfig) query(t Target) sshconfig.Query {
 	return sshconfig.Query{Host: t.alias(), User: t.User, DefaultUser: Target{}.Login(), LocalUser: c.user, Home: c.home, Exec: c.holds.run}
 }

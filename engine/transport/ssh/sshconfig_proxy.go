@@ -8,8 +8,8 @@ import (
 	"deployer/engine/transport/ssh/sshconfig"
 )
 
-// way settles how the target is reached: through the bastions that it names,
-// completed; otherwise as the first of ProxyJump and ProxyCommand says.
+// way sets the path to the target: through the bastions of the target, with their settings
+// filled in; otherwise by ProxyJump or ProxyCommand, whichever comes first.
 func (a *application) way(depth int) error {
 	if a.t.Bastions != nil {
 		return a.complete(a.t.Bastions, depth)
