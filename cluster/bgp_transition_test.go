@@ -167,15 +167,15 @@ func TestBGPTransitionIsNeeded(t *testing.T) {
 		present configs
 		want    bool
 	}{
-		"new cluster":           {configs{"a": {}, "b": {}}, false},
-		"as wanted":             {wanted, false},
-		"one joins":             {configs{"a": {}, "b": {peer("a", "")}}, false},
-		"one leaves":            {configs{"a": {peer("b", ""), peer("gone", "")}, "b": {peer("a", "")}}, false},
-		"a reflector leaves":    {configs{"a": {peer("b", ""), peer("gone", "reflector")}, "b": {peer("a", "")}}, true},
-		"a client no more":      {configs{"a": {peer("b", "client")}, "b": {peer("a", "reflector")}}, true},
-		"and one unreachable":   {configs{"a": {peer("b", "client")}}, false},
-		"one is unreachable":    {configs{"a": {peer("b", "")}}, false},
-		"unreachable, one left": {configs{"a": {peer("b", ""), peer("gone", "")}}, false},
+		"new cluster":             {configs{"a": {}, "b": {}}, false},
+		"sessions as wanted":      {wanted, false},
+		"a node joins":            {configs{"a": {}, "b": {peer("a", "")}}, false},
+		"a node leaves":           {configs{"a": {peer("b", ""), peer("gone", "")}, "b": {peer("a", "")}}, false},
+		"a reflector leaves":      {configs{"a": {peer("b", ""), peer("gone", "reflector")}, "b": {peer("a", "")}}, true},
+		"a client becomes a peer": {configs{"a": {peer("b", "client")}, "b": {peer("a", "reflector")}}, true},
+		"a client becomes a peer, a node is unreachable": {configs{"a": {peer("b", "client")}}, false},
+		"a node is unreachable":                          {configs{"a": {peer("b", "")}}, false},
+		"a node is unreachable, another leaves":          {configs{"a": {peer("b", ""), peer("gone", "")}}, false},
 	} {
 		if got := cluster.PlanBGPTransition(wanted, tt.present); got.Needed != tt.want || got.Needed != (got.Both != nil) {
 			t.Errorf("%s: %+v", name, got)

@@ -25,12 +25,12 @@ func TestEtcdSnapshotHost(t *testing.T) {
 		members []cluster.EtcdMemberState
 		want    string
 	}{
-		"a follower before the leader":       {[]cluster.EtcdMemberState{leader, serving("m2"), serving("m3")}, "m2"},
-		"a single member":                    {[]cluster.EtcdMemberState{leader}, "m1"},
-		"no learner":                         {[]cluster.EtcdMemberState{learner, leader}, "m1"},
-		"one that serves before one that is": {[]cluster.EtcdMemberState{survivor("m2", 900), leader}, "m1"},
-		"the newest survivor":                {[]cluster.EtcdMemberState{{Host: "m1"}, survivor("m2", 40), survivor("m3", 41)}, "m3"},
-		"nobody answers":                     {[]cluster.EtcdMemberState{{Host: "m1"}, {Host: "m2"}}, ""},
+		"a follower before the leader":                            {[]cluster.EtcdMemberState{leader, serving("m2"), serving("m3")}, "m2"},
+		"a single member":                                         {[]cluster.EtcdMemberState{leader}, "m1"},
+		"learners are not chosen":                                 {[]cluster.EtcdMemberState{learner, leader}, "m1"},
+		"a serving member before a newer one that does not serve": {[]cluster.EtcdMemberState{survivor("m2", 900), leader}, "m1"},
+		"the member with the newest data, none serves":            {[]cluster.EtcdMemberState{{Host: "m1"}, survivor("m2", 40), survivor("m3", 41)}, "m3"},
+		"no member responds":                                      {[]cluster.EtcdMemberState{{Host: "m1"}, {Host: "m2"}}, ""},
 	} {
 		got, err := cluster.EtcdSnapshotHost(tt.members)
 		if got != tt.want || (err != nil) != (tt.want == "") {
@@ -53,10 +53,10 @@ func TestEtcdDefragOrder(t *testing.T) {
 		want    []string
 		wrong   string
 	}{
-		"the leader last":        {[]cluster.EtcdMemberState{leader, other}, false, []string{"m5", "m1"}, ""},
-		"small or full files":    {[]cluster.EtcdMemberState{leader, small, full}, false, []string{"m1"}, ""},
-		"all":                    {[]cluster.EtcdMemberState{leader, small, full}, true, []string{"m2", "m3", "m1"}, ""},
-		"not with a member down": {[]cluster.EtcdMemberState{leader, down}, true, nil, "member m4 does not serve: connection refused"},
+		"the leader last": {[]cluster.EtcdMemberState{leader, other}, false, []string{"m5", "m1"}, ""},
+		"files that are small or have no unused space": {[]cluster.EtcdMemberState{leader, small, full}, false, []string{"m1"}, ""},
+		"all files, with --all":                        {[]cluster.EtcdMemberState{leader, small, full}, true, []string{"m2", "m3", "m1"}, ""},
+		"a member is down":                             {[]cluster.EtcdMemberState{leader, down}, true, nil, "member m4 does not serve: connection refused"},
 	} {
 		got, err := cluster.EtcdDefragOrder(tt.members, tt.all)
 		if tt.wrong == "" && (err != nil || !slices.Equal(got, tt.want)) || tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {

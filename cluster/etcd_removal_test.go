@@ -16,16 +16,16 @@ func TestEtcdMayRemove(t *testing.T) {
 		id   uint64
 		want string // part of the error; empty when it is allowed
 	}{
-		"one of three":               {live(voter(1, "a"), voter(2, "b"), voter(3, "c")), 1, ""},
-		"one of two":                 {live(voter(1, "a"), voter(2, "b")), 1, ""},
-		"the only one":               {live(voter(1, "a")), 1, "no voting member would be left"},
-		"a dead one of three":        {live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), 3, ""},
-		"a good one, another dead":   {live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), 1, "only 1 of the 2 members that stay are healthy"},
-		"one of five, another dead":  {live(voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d"), dead(voter(5, "e"))), 1, ""},
-		"without a majority":         {live(voter(1, "a"), dead(voter(2, "b")), dead(voter(3, "c"))), 3, "a removal needs 2"},
-		"while another joins":        {live(voter(1, "a"), voter(2, "b"), voter(3, "c"), learner(voter(4, "d"))), 1, "member d is still joining"},
-		"the joining one":            {live(voter(1, "a"), unstarted(learner(voter(4, "")))), 4, ""},
-		"a member that never starts": {live(voter(1, "a"), voter(2, "b"), unstarted(voter(3, "c"))), 3, ""},
+		"one of three members":                       {live(voter(1, "a"), voter(2, "b"), voter(3, "c")), 1, ""},
+		"one of two members":                         {live(voter(1, "a"), voter(2, "b")), 1, ""},
+		"the only member":                            {live(voter(1, "a")), 1, "no voting member would be left"},
+		"a dead member of three":                     {live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), 3, ""},
+		"a healthy member of three, another is dead": {live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), 1, "only 1 of the 2 members that stay are healthy"},
+		"a healthy member of five, another is dead":  {live(voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d"), dead(voter(5, "e"))), 1, ""},
+		"without a majority":                         {live(voter(1, "a"), dead(voter(2, "b")), dead(voter(3, "c"))), 3, "a removal needs 2"},
+		"a member while another joins":               {live(voter(1, "a"), voter(2, "b"), voter(3, "c"), learner(voter(4, "d"))), 1, "member d is still joining"},
+		"the learner that joins":                     {live(voter(1, "a"), unstarted(learner(voter(4, "")))), 4, ""},
+		"a member that never starts":                 {live(voter(1, "a"), voter(2, "b"), unstarted(voter(3, "c"))), 3, ""},
 	} {
 		err := cluster.EtcdMayRemove(c.live, c.id)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -165,10 +165,10 @@ func TestFetchFaults(t *testing.T) {
 func TestFetchResumesAfterKill(t *testing.T) {
 	content := payload(100_000)
 	for name, left := range map[string][]byte{
-		"good part":  content[:60_000],
-		"wrong part": bytes.Repeat([]byte("x"), 60_000),
-		"all of it":  content,
-		"too much":   bytes.Repeat([]byte("x"), 150_000),
+		"valid partial file":    content[:60_000],
+		"invalid partial file":  bytes.Repeat([]byte("x"), 60_000),
+		"complete file":         content,
+		"file that is too long": bytes.Repeat([]byte("x"), 150_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPublisher(t)
@@ -185,7 +185,7 @@ func TestFetchResumesAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkBlob(t, blob, content)
-			wantWhole := map[string]int{"wrong part": 1, "too much": 1}[name]
+			wantWhole := map[string]int{"invalid partial file": 1, "file that is too long": 1}[name]
 			if whole := p.asked(toolPath); whole != wantWhole {
 				t.Errorf("%d requests for the whole file, want %d: %q", whole, wantWhole, p.requests)
 			}

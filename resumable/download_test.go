@@ -92,13 +92,13 @@ func TestInto(t *testing.T) {
 		serve   http.HandlerFunc
 		seen    []string
 	}{
-		"whole":                 {"", whole, []string{""}},
-		"continued":             {"0123", whole, []string{"bytes=4-"}},
-		"complete":              {content, whole, nil},
+		"no partial file":       {"", whole, []string{""}},
+		"partial file":          {"0123", whole, []string{"bytes=4-"}},
+		"complete file":         {content, whole, nil},
 		"part of another file":  {"xxxx", whole, []string{"bytes=4-", ""}},
 		"longer than the file":  {content + "x", whole, []string{"bytes=11-", ""}},
 		"server without ranges": {"0123", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, content) }, []string{"bytes=4-"}},
-		"another range answered": {"0123", func(w http.ResponseWriter, r *http.Request) {
+		"server returns another range": {"0123", func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") == "" {
 				_, _ = io.WriteString(w, content)
 				return
@@ -134,21 +134,21 @@ func TestIntoFails(t *testing.T) {
 		text     string
 		requests int
 	}{
-		"other content": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "other") }, &mismatch, "(5 bytes)", 1},
-		"no such file":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, &status, "server answers 404 Not Found", 1},
-		"always busy":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, &status, "(tried 5 times)", 5},
-		"always cut": {func(w http.ResponseWriter, _ *http.Request) {
+		"server returns other content": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "other") }, &mismatch, "(5 bytes)", 1},
+		"no such file":                 {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, &status, "server answers 404 Not Found", 1},
+		"server always returns 503":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, &status, "(tried 5 times)", 5},
+		"connection is always closed early": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			_, _ = io.WriteString(w, "x")
 		}, nil,
 			"downloading the file: after 1 bytes: unexpected EOF (tried 5 times)", 5},
-		"silence": {func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, "the download stands still for 20ms (tried 5 times)", 5},
+		"server sends no data": {func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, "the download stands still for 20ms (tried 5 times)", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen requests
 			d := download(t, "content", &seen, tt.serve)
-			if name == "silence" {
+			if name == "server sends no data" {
 				d.Idle = 20 * time.Millisecond
 			}
 			err := d.Into(t.Context(), newPartial(t, ""))

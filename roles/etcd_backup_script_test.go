@@ -46,14 +46,14 @@ func TestEtcdBackupScript(t *testing.T) {
 		wrong  string
 		stay   int // snapshots, when one was saved
 	}{
-		"a follower saves":       {state("m1", true, false) + state("m2", false, false) + state("m3", false, false), false, "m2", "", 15},
-		"the first follower":     {state("m1", false, false) + state("m2", false, false) + state("m3", true, false), false, "m1", "", 15},
-		"the other one is down":  {state("m1", true, false) + state("m3", false, false), false, "m3", "", 15},
-		"no learner":             {state("m1", true, false) + state("m2", false, true), false, "m1", "", 15},
-		"the leader alone":       {state("m3", true, false), false, "m3", "", 15},
-		"old ones are too large": {state("m1", true, false) + state("m3", false, false), false, "m3", "", 6},
-		"nobody answers":         {"", false, "", "no member answers", 0},
-		"the save fails midway":  {state("m1", true, false) + state("m2", false, false), true, "", "", 0},
+		"a follower saves":                    {state("m1", true, false) + state("m2", false, false) + state("m3", false, false), false, "m2", "", 15},
+		"the first follower":                  {state("m1", false, false) + state("m2", false, false) + state("m3", true, false), false, "m1", "", 15},
+		"a follower is down":                  {state("m1", true, false) + state("m3", false, false), false, "m3", "", 15},
+		"learners save nothing":               {state("m1", true, false) + state("m2", false, true), false, "m1", "", 15},
+		"the leader alone":                    {state("m3", true, false), false, "m3", "", 15},
+		"old snapshots exceed the size limit": {state("m1", true, false) + state("m3", false, false), false, "m3", "", 6},
+		"no member responds":                  {"", false, "", "no member answers", 0},
+		"the save is interrupted":             {state("m1", true, false) + state("m2", false, false), true, "", "", 0},
 	} {
 		for _, host := range []string{"m1", "m2", "m3"} {
 			dir := t.TempDir()

@@ -26,12 +26,12 @@ func TestEtcdStartGate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		served, dir, log, starts bool
 	}{
-		"a first start":                   {false, false, false, true},
-		"a first start after a kill":      {false, true, false, true},
-		"a member with its data":          {true, true, true, true},
-		"a member whose data is lost":     {true, false, false, false},
-		"a member whose log is lost":      {true, true, false, false},
-		"a member before its first proof": {false, true, true, true},
+		"a first start":                      {false, false, false, true},
+		"a first start after a killed start": {false, true, false, true},
+		"a member with its data":             {true, true, true, true},
+		"a member whose data is lost":        {true, false, false, false},
+		"a member whose log is lost":         {true, true, false, false},
+		"a member that has not served yet":   {false, true, true, true},
 	} {
 		dir := t.TempDir()
 		mark, log := filepath.Join(dir, "etcd-member"), filepath.Join(dir, "wal")

@@ -41,12 +41,12 @@ func TestPromptVars(t *testing.T) {
 		want    map[string]any
 		asked   []string
 	}{
-		"private":          {"{name: pin}", nil, map[string][]string{"pin: ": {"0042"}}, map[string]any{"pin": "0042"}, []string{"hidden pin: "}},
-		"open, a number":   {"{name: n, private: false}", nil, map[string][]string{"n: ": {"42"}}, map[string]any{"n": 42}, []string{"open n: "}},
-		"open, a truth":    {"{name: n, private: false}", nil, map[string][]string{"n: ": {"true"}}, map[string]any{"n": true}, []string{"open n: "}},
-		"a default":        {"{name: v, prompt: which, default: '1.10', private: false}", nil, map[string][]string{"which [1.10]: ": {""}}, map[string]any{"v": "1.10"}, []string{"open which [1.10]: "}},
-		"a hidden default": {"{name: v, default: x}", nil, map[string][]string{"v: ": {""}}, map[string]any{"v": "x"}, []string{"hidden v: "}},
-		"given":            {"{name: v}", map[string]any{"v": "x"}, nil, map[string]any{"v": "x"}, nil},
+		"private":                      {"{name: pin}", nil, map[string][]string{"pin: ": {"0042"}}, map[string]any{"pin": "0042"}, []string{"hidden pin: "}},
+		"visible prompt for a number":  {"{name: n, private: false}", nil, map[string][]string{"n: ": {"42"}}, map[string]any{"n": 42}, []string{"open n: "}},
+		"visible prompt for a boolean": {"{name: n, private: false}", nil, map[string][]string{"n: ": {"true"}}, map[string]any{"n": true}, []string{"open n: "}},
+		"a default":                    {"{name: v, prompt: which, default: '1.10', private: false}", nil, map[string][]string{"which [1.10]: ": {""}}, map[string]any{"v": "1.10"}, []string{"open which [1.10]: "}},
+		"a hidden default":             {"{name: v, default: x}", nil, map[string][]string{"v: ": {""}}, map[string]any{"v": "x"}, []string{"hidden v: "}},
+		"given by --extra-vars":        {"{name: v}", map[string]any{"v": "x"}, nil, map[string]any{"v": "x"}, nil},
 		"confirmed": {"{name: v, confirm: true}", nil, map[string][]string{"v: ": {"a"}, "v, again: ": {"b"}, "the answers differ; v: ": {"c"}, "the answers differ; v, again: ": {"c"}},
 			map[string]any{"v": "c"}, []string{"hidden v: ", "hidden v, again: ", "hidden the answers differ; v: ", "hidden the answers differ; v, again: "}},
 	}

@@ -38,17 +38,17 @@ func TestLastUnfinished(t *testing.T) {
 		outcomes []engine.Outcome
 		want     int
 	}{
-		"the newest":             {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
-		"finished since":         {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, journal.Killed}, -1},
-		"another playbook since": {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"a command in between":   {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.OutcomeAborted, engine.OutcomeInterrupted}, 1},
-		"one host of it since":   {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"the same hosts since":   {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
-		"all hosts since":        {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
-		"some tasks since":       {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"a later part since":     {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
-		"of another inventory":   {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
-		"a running one":          {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
+		"the newest of two interrupted runs": {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{journal.Killed, journal.Killed}, 0},
+		"completed by a later run":           {[]journal.Invocation{call("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, journal.Killed}, -1},
+		"later run of another playbook":      {[]journal.Invocation{call("/b"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"later run of exec":                  {[]journal.Invocation{exec, call("/a")}, []engine.Outcome{engine.OutcomeAborted, engine.OutcomeInterrupted}, 1},
+		"later run on one of the hosts":      {[]journal.Invocation{limited("/a", "h1"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"later run on the same hosts":        {[]journal.Invocation{limited("/a", "h1"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"later run on all hosts":             {[]journal.Invocation{call("/a"), limited("/a", "h1")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, -1},
+		"later run with tags":                {[]journal.Invocation{tagged("/a"), call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"later run with --start-at":          {[]journal.Invocation{later, call("/a")}, []engine.Outcome{engine.OutcomeDone, engine.OutcomePartial}, 1},
+		"run of another inventory":           {[]journal.Invocation{other}, []engine.Outcome{journal.Killed}, -1},
+		"run that is not finished":           {[]journal.Invocation{call("/a")}, []engine.Outcome{journal.Running}, 0},
 	} {
 		var all []*journal.Record
 		for i := range c.calls {

@@ -27,13 +27,13 @@ func TestLastUpgrade(t *testing.T) {
 		all  []*history.Entry // newest first
 		want string
 	}{
-		"of another machine":            {[]*history.Entry{there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "5"},
-		"taken back on another machine": {[]*history.Entry{thereReverted, there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
-		"none":                          {[]*history.Entry{record("1", verbInstall, "", engine.OutcomeDone), other}, ""},
-		"the newest":                    {[]*history.Entry{record("3", verbInstall, "", engine.OutcomeDone), record("2", verbUpgrade, "", journal.Killed), record("1", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"the newest is taken back":      {[]*history.Entry{record("3", verbRevert, "2", engine.OutcomeDone), record("2", verbUpgrade, "", engine.OutcomeDone), record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
-		"the newest changed nothing":    {[]*history.Entry{idle, record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"its rollback did not end":      {[]*history.Entry{record("3", verbRevert, "2", journal.Killed), record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"upgrade of another machine":                {[]*history.Entry{there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "5"},
+		"upgrade that another machine has reverted": {[]*history.Entry{thereReverted, there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
+		"no upgrade":                         {[]*history.Entry{record("1", verbInstall, "", engine.OutcomeDone), other}, ""},
+		"the newest upgrade":                 {[]*history.Entry{record("3", verbInstall, "", engine.OutcomeDone), record("2", verbUpgrade, "", journal.Killed), record("1", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"the newest upgrade is reverted":     {[]*history.Entry{record("3", verbRevert, "2", engine.OutcomeDone), record("2", verbUpgrade, "", engine.OutcomeDone), record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
+		"the newest upgrade changed nothing": {[]*history.Entry{idle, record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
+		"the rollback was interrupted":       {[]*history.Entry{record("3", verbRevert, "2", journal.Killed), record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
 	} {
 		got := ""
 		if r := LastUpgrade(c.all, "/i"); r != nil {
@@ -57,10 +57,10 @@ func TestRollbackRefusesLowerMinors(t *testing.T) {
 		lowered                int
 		refused, refusedByFlag bool
 	}{
-		"nothing came to its turn": {nil, 0, false, false},
-		"an API server":            {map[string][]changedStep{"m1": {apiserver}}, 1, true, false},
-		"etcd":                     {map[string][]changedStep{"e1": {etcd}}, 1, true, true},
-		"both":                     {map[string][]changedStep{"m1": {apiserver}, "e1": {etcd}}, 2, true, true},
+		"no host was changed":              {nil, 0, false, false},
+		"an API server was changed":        {map[string][]changedStep{"m1": {apiserver}}, 1, true, false},
+		"a member of etcd was changed":     {map[string][]changedStep{"e1": {etcd}}, 1, true, true},
+		"API server and etcd were changed": {map[string][]changedStep{"m1": {apiserver}, "e1": {etcd}}, 2, true, true},
 	} {
 		log := logged(t, engine.Event{Type: engine.EventStepEnd, Host: "m1", Step: "s", Result: &engine.Result{Host: "m1", Step: "s", Status: engine.StatusOK,
 			Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: changes[0]}, {Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: changes[1]}}}}})

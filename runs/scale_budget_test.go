@@ -17,11 +17,11 @@ func TestScaleUpBudget(t *testing.T) {
 		minions   int
 		want      int
 	}{
-		"a few minions":                {nil, 3, 1},
-		"a tenth":                      {nil, 40, 4},
-		"the inventory allows none":    {map[string]limit.Limit{"minion": {Count: 0}}, 3, 0},
-		"the inventory allows more":    {map[string]limit.Limit{"minion": {Count: 2}}, 3, 2},
-		"the inventory limits masters": {map[string]limit.Limit{"master": {Count: 1}}, 3, 1},
+		"a tenth of three minions, at least one": {nil, 3, 1},
+		"a tenth of forty minions":               {nil, 40, 4},
+		"the inventory allows none":              {map[string]limit.Limit{"minion": {Count: 0}}, 3, 0},
+		"the inventory allows more":              {map[string]limit.Limit{"minion": {Count: 2}}, 3, 2},
+		"the inventory limits masters":           {map[string]limit.Limit{"master": {Count: 1}}, 3, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var names []string

@@ -18,10 +18,10 @@ func TestUpgradeBudget(t *testing.T) {
 		asked     any
 		want      int // of four minions
 	}{
-		"nothing asked":          {nil, nil, 0},
-		"the default":            {nil, "0", 0},
-		"one":                    {nil, "1", 1},
-		"a share":                {nil, "50%", 2},
+		"no --max-fail":          {nil, nil, 0},
+		"--max-fail 0":           {nil, "0", 0},
+		"--max-fail 1":           {nil, "1", 1},
+		"--max-fail as a share":  {nil, "50%", 2},
 		"the inventory has more": {map[string]limit.Limit{"minion": {Count: 3}}, "1", 3},
 		"the inventory has less": {map[string]limit.Limit{"minion": {Count: 0}}, "2", 2},
 	} {

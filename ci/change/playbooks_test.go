@@ -41,12 +41,12 @@ func TestPlaybooksRun(t *testing.T) {
 		steps         []string
 		touched       []string
 	}{
-		"nothing differs": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "1", "1"), false, nil, nil},
-		"one differs: the others may depend on what it does": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "1", "2"), true,
+		"no difference": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "1", "1"), false, nil, nil},
+		"a changed playbook runs all playbooks": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "1", "2"), true,
 			[]string{"deployer run os.yaml", "deployer run addons.yaml"}, []string{"m1"}},
-		"a new one": {withPlaybooks(t, base, "", "1"), withPlaybooks(t, base, "1", "1"), true,
+		"a new playbook": {withPlaybooks(t, base, "", "1"), withPlaybooks(t, base, "1", "1"), true,
 			[]string{"deployer run os.yaml", "deployer run addons.yaml"}, []string{"m1", "m2", "m3", "n1", "n2"}},
-		"one that is gone": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "", "1"), false, nil, nil},
+		"a removed playbook": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, base, "", "1"), false, nil, nil},
 		"hosts leave and join": {withPlaybooks(t, base, "1", "1"), withPlaybooks(t, other, "1", "1"), false,
 			[]string{"deployer scale-down --yes n1", "deployer run os.yaml", "deployer scale-up n3", "deployer run addons.yaml"}, []string{"n1", "n3"}},
 		"a new cluster": {nil, withPlaybooks(t, base, "1", "1"), true,

@@ -20,19 +20,19 @@ func TestStateOfCluster(t *testing.T) {
 		change func(*compare.Observed)
 		want   compare.State
 	}{
-		"healthy":                         {func(*compare.Observed) {}, compare.Running},
-		"nothing installed":               {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2", "m3", "n1", "n2") }, compare.New},
-		"first install was killed":        {func(o *compare.Observed) { stopped(o); unestablish(o) }, compare.New},
-		"a dead minion of a new cluster":  {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2", "m3", "n1"); silent(o, "n2") }, compare.New},
-		"a silent master, nothing else":   {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2"); silent(o, "m3") }, compare.Unknown},
-		"power was lost":                  {stopped, compare.Down},
-		"one lost its data, none answers": {func(o *compare.Observed) { stopped(o); wiped(o, "m2") }, compare.Down},
-		"two lost their data":             {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2") }, compare.QuorumLost},
-		"two have other addresses":        {func(o *compare.Observed) { stopped(o); moved(o, "m1", "m2") }, compare.QuorumLost},
-		"one has another address":         {func(o *compare.Observed) { stopped(o); moved(o, "m1") }, compare.Down},
-		"two are away":                    {func(o *compare.Observed) { stopped(o); silent(o, "m1", "m2") }, compare.QuorumLost},
-		"etcd serves, the API does not":   {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused" }, compare.Down},
-		"one member away":                 {func(o *compare.Observed) { silent(o, "m1") }, compare.Running},
+		"healthy":                        {func(*compare.Observed) {}, compare.Running},
+		"nothing installed":              {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2", "m3", "n1", "n2") }, compare.New},
+		"first install was killed":       {func(o *compare.Observed) { stopped(o); unestablish(o) }, compare.New},
+		"a dead minion of a new cluster": {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2", "m3", "n1"); silent(o, "n2") }, compare.New},
+		"an unreachable master, nothing on the other hosts": {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2"); silent(o, "m3") }, compare.Unknown},
+		"power was lost": {stopped, compare.Down},
+		"one member lost its data, none responds": {func(o *compare.Observed) { stopped(o); wiped(o, "m2") }, compare.Down},
+		"two members lost their data":             {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2") }, compare.QuorumLost},
+		"two members have other addresses":        {func(o *compare.Observed) { stopped(o); moved(o, "m1", "m2") }, compare.QuorumLost},
+		"one member has another address":          {func(o *compare.Observed) { stopped(o); moved(o, "m1") }, compare.Down},
+		"two members are unreachable":             {func(o *compare.Observed) { stopped(o); silent(o, "m1", "m2") }, compare.QuorumLost},
+		"etcd serves, the API does not":           {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused" }, compare.Down},
+		"one member is unreachable":               {func(o *compare.Observed) { silent(o, "m1") }, compare.Running},
 	} {
 		c := resolve(t, 3, 2)
 		o := healthy(c)
@@ -114,7 +114,7 @@ func TestDifferencesOfRunningCluster(t *testing.T) {
 			},
 			compare.Result{Older: []compare.Versioned{{Host: "m1", Component: "kube-apiserver", Found: "v1.35.4", Wanted: cluster.DefaultKubernetes}}},
 		},
-		"an emptied master": {
+		"a master without installed files": {
 			func(o *compare.Observed) { o.Hosts["m2"] = compare.Host{} },
 			compare.Result{Broken: []compare.Broken{
 				{Host: "m2", Component: "etcd", Detail: "the cluster counts it as a member, and it has no data: its member is replaced"},

@@ -15,11 +15,11 @@ func TestDecide(t *testing.T) {
 		upgrade bool
 		want    compare.Action
 	}{
-		"nothing there":               {compare.Result{State: compare.New}, false, compare.ActionInstall},
-		"a silent master":             {compare.Result{State: compare.Unknown}, false, compare.ActionRefuse},
+		"nothing is installed":        {compare.Result{State: compare.New}, false, compare.ActionInstall},
+		"an unreachable master":       {compare.Result{State: compare.Unknown}, false, compare.ActionRefuse},
 		"quorum lost":                 {compare.Result{State: compare.QuorumLost}, false, compare.ActionRestore},
 		"quorum lost, with --upgrade": {compare.Result{State: compare.QuorumLost, Older: older}, true, compare.ActionRestore},
-		"equal":                       {compare.Result{State: compare.Running}, false, compare.ActionRepair},
+		"no difference":               {compare.Result{State: compare.Running}, false, compare.ActionRepair},
 		"a host joins":                {compare.Result{State: compare.Running, Joining: []string{"n2"}}, false, compare.ActionRepair},
 		"down":                        {compare.Result{State: compare.Down}, false, compare.ActionStart},
 		"a dead master":               {compare.Result{State: compare.Running, Broken: dead("m2")}, false, compare.ActionRefuse},

@@ -58,14 +58,14 @@ func TestReadable(t *testing.T) {
 			data []byte
 			want error
 		}{
-			"its key":               {file(provider, "key1=a"), data, nil},
-			"one of several":        {file(provider, "key2=b", "key1=a"), data, nil},
-			"another key":           {file(provider, "key2=a"), data, encryption.ErrUnknownKey},
-			"another provider":      {file(map[string]string{"secretbox": "aesgcm", "aesgcm": "aescbc", "aescbc": "secretbox"}[provider], "key1=a"), data, encryption.ErrUnknownKey},
-			"a name of another key": {file(provider, "key1=b"), data, encryption.ErrWrongKey},
-			"cut short":             {file(provider, "key1=a"), data[:40], encryption.ErrWrongKey},
-			"nothing behind":        {file(provider, "key1=a"), data[:len("k8s:enc:")+3], encryption.ErrUnknownKey},
-			"not encrypted":         {file(provider, "key2=b"), []byte("k8s\x00a Secret"), nil},
+			"the key that encrypted it":      {file(provider, "key1=a"), data, nil},
+			"one of several keys":            {file(provider, "key2=b", "key1=a"), data, nil},
+			"another key":                    {file(provider, "key2=a"), data, encryption.ErrUnknownKey},
+			"another provider":               {file(map[string]string{"secretbox": "aesgcm", "aesgcm": "aescbc", "aescbc": "secretbox"}[provider], "key1=a"), data, encryption.ErrUnknownKey},
+			"another key with the same name": {file(provider, "key1=b"), data, encryption.ErrWrongKey},
+			"truncated value":                {file(provider, "key1=a"), data[:40], encryption.ErrWrongKey},
+			"value without data":             {file(provider, "key1=a"), data[:len("k8s:enc:")+3], encryption.ErrUnknownKey},
+			"not encrypted":                  {file(provider, "key2=b"), []byte("k8s\x00a Secret"), nil},
 		} {
 			if provider == "aescbc" && errors.Is(tt.want, encryption.ErrWrongKey) {
 				continue // see below

@@ -180,12 +180,12 @@ func TestDropping(t *testing.T) {
 		files []*encryption.File
 		want  bool
 	}{
-		"begun":                       {[]*encryption.File{writing, dropped, writing}, true},
-		"not begun":                   {[]*encryption.File{writing, writing}, false},
-		"ended":                       {[]*encryption.File{dropped, dropped}, false},
-		"a master from an older step": {[]*encryption.File{dropped, writing, added}, false},
-		"a master from before":        {[]*encryption.File{dropped, steady}, false},
-		"files of two clusters":       {[]*encryption.File{steady, newFile(t)}, false},
+		"dropping has begun":                            {[]*encryption.File{writing, dropped, writing}, true},
+		"dropping has not begun":                        {[]*encryption.File{writing, writing}, false},
+		"dropping has ended":                            {[]*encryption.File{dropped, dropped}, false},
+		"a master from an older step":                   {[]*encryption.File{dropped, writing, added}, false},
+		"a master with a file from before the rotation": {[]*encryption.File{dropped, steady}, false},
+		"files of two clusters":                         {[]*encryption.File{steady, newFile(t)}, false},
 	} {
 		last, begun := encryption.Dropping(c.files)
 		if begun != c.want || begun && string(last.Bytes()) != string(dropped.Bytes()) {

@@ -95,21 +95,21 @@ func TestParseAuthority(t *testing.T) {
 		want  string // of the error; empty for none
 		certs int
 	}{
-		"self-signed":         {files: []string{"root.crt"}, certs: 1},
-		"below a root":        {files: []string{"issuing.crt", "root.crt"}, certs: 2},
-		"without its root":    {files: []string{"issuing.crt"}, want: "line 1: CN=issuing is signed by CN=root, whose certificate is not in the file"},
-		"root first":          {files: []string{"root.crt", "issuing.crt"}, want: "line " + lines("root.crt") + ": CN=issuing has signed no certificate before it"},
-		"two authorities":     {files: []string{"root.crt", "stranger.crt"}, want: "line " + lines("root.crt") + ": CN=stranger has signed no certificate before it"},
-		"leaf":                {files: []string{"leaf.crt", "root.crt"}, want: "line 1: CN=leaf is not the certificate of an authority"},
-		"key usage":           {files: []string{"nosign.crt"}, want: "line 1: CN=nosign may not sign certificates: its key usage lacks keyCertSign"},
-		"extended key usage":  {files: []string{"mail.crt"}, want: "line 1: CN=mail may not sign certificates of servers and clients"},
-		"expired":             {files: []string{"short.crt"}, at: now.Add(48 * time.Hour), want: "line 1: CN=short expired on "},
-		"not valid yet":       {files: []string{"root.crt"}, at: now.Add(-48 * time.Hour), want: "line 1: CN=root is valid only from "},
-		"private key":         {files: []string{"root.crt", "root.key"}, want: "line " + lines("root.crt") + ": there is a PRIVATE KEY"},
-		"something else":      {files: []string{"root.ext"}, want: "there is no certificate in PEM form"},
-		"text before, broken": {files: []string{"root.ext", "broken.crt"}, want: "line 4: reading the certificate"},
+		"self-signed":                             {files: []string{"root.crt"}, certs: 1},
+		"intermediate authority with its root":    {files: []string{"issuing.crt", "root.crt"}, certs: 2},
+		"intermediate authority without its root": {files: []string{"issuing.crt"}, want: "line 1: CN=issuing is signed by CN=root, whose certificate is not in the file"},
+		"root first":                              {files: []string{"root.crt", "issuing.crt"}, want: "line " + lines("root.crt") + ": CN=issuing has signed no certificate before it"},
+		"two authorities":                         {files: []string{"root.crt", "stranger.crt"}, want: "line " + lines("root.crt") + ": CN=stranger has signed no certificate before it"},
+		"leaf":                                    {files: []string{"leaf.crt", "root.crt"}, want: "line 1: CN=leaf is not the certificate of an authority"},
+		"key usage":                               {files: []string{"nosign.crt"}, want: "line 1: CN=nosign may not sign certificates: its key usage lacks keyCertSign"},
+		"extended key usage":                      {files: []string{"mail.crt"}, want: "line 1: CN=mail may not sign certificates of servers and clients"},
+		"expired":                                 {files: []string{"short.crt"}, at: now.Add(48 * time.Hour), want: "line 1: CN=short expired on "},
+		"not valid yet":                           {files: []string{"root.crt"}, at: now.Add(-48 * time.Hour), want: "line 1: CN=root is valid only from "},
+		"private key":                             {files: []string{"root.crt", "root.key"}, want: "line " + lines("root.crt") + ": there is a PRIVATE KEY"},
+		"no PEM data":                             {files: []string{"root.ext"}, want: "there is no certificate in PEM form"},
+		"damaged certificate after other text":    {files: []string{"root.ext", "broken.crt"}, want: "line 4: reading the certificate"},
 	} {
-		if name == "text before, broken" {
+		if name == "damaged certificate after other text" {
 			p.write("broken.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})))
 		}
 		if tt.at.IsZero() {
@@ -151,17 +151,17 @@ func TestCheckRequest(t *testing.T) {
 	t.Parallel()
 	p := newPKI(t)
 	for name, tt := range map[string]struct{ subject, extensions, want string }{
-		"good":            {goodSubject, goodExtensions, ""},
-		"another name":    {"O=system:nodes\nCN=system:node:m1\n", goodExtensions, `its common name is "system:node:m1", want "system:node:n1"`},
-		"another group":   {"O=system:masters\nCN=system:node:n1\n", goodExtensions, "its organizations are [system:masters], want [system:nodes]"},
-		"one more group":  {"0.O=system:nodes\n1.O=system:masters\nCN=system:node:n1\n", goodExtensions, "asks for more"},
-		"a second name":   {"O=system:nodes\n0.CN=system:node:n1\n1.CN=admin\n", goodExtensions, "asks for more"},
-		"a unit":          {"O=system:nodes\nOU=x\nCN=system:node:n1\n", goodExtensions, "asks for more"},
-		"one more host":   {goodSubject, strings.Replace(goodExtensions, "DNS:n1", "DNS:n1,DNS:m1", 1), "its DNS names are [localhost m1 n1], want [localhost n1]"},
-		"another address": {goodSubject, strings.Replace(goodExtensions, "10.0.0.1", "10.0.0.2", 1), "its addresses are [10.0.0.2 ::1]"},
-		"an e-mail":       {goodSubject, strings.Replace(goodExtensions, "DNS:n1", "DNS:n1,email:a@b", 1), "asks for more"},
-		"another usage":   {goodSubject, strings.Replace(goodExtensions, "serverAuth", "serverAuth,clientAuth", 1), "its extended key usages are [client server], want [server]"},
-		"an authority":    {goodSubject, goodExtensions + "basicConstraints=CA:TRUE\n", "it asks for the extension 2.5.29.19"},
+		"good":                   {goodSubject, goodExtensions, ""},
+		"another name":           {"O=system:nodes\nCN=system:node:m1\n", goodExtensions, `its common name is "system:node:m1", want "system:node:n1"`},
+		"another group":          {"O=system:masters\nCN=system:node:n1\n", goodExtensions, "its organizations are [system:masters], want [system:nodes]"},
+		"an additional group":    {"0.O=system:nodes\n1.O=system:masters\nCN=system:node:n1\n", goodExtensions, "asks for more"},
+		"a second common name":   {"O=system:nodes\n0.CN=system:node:n1\n1.CN=admin\n", goodExtensions, "asks for more"},
+		"an organizational unit": {"O=system:nodes\nOU=x\nCN=system:node:n1\n", goodExtensions, "asks for more"},
+		"an additional DNS name": {goodSubject, strings.Replace(goodExtensions, "DNS:n1", "DNS:n1,DNS:m1", 1), "its DNS names are [localhost m1 n1], want [localhost n1]"},
+		"another address":        {goodSubject, strings.Replace(goodExtensions, "10.0.0.1", "10.0.0.2", 1), "its addresses are [10.0.0.2 ::1]"},
+		"an e-mail":              {goodSubject, strings.Replace(goodExtensions, "DNS:n1", "DNS:n1,email:a@b", 1), "asks for more"},
+		"another usage":          {goodSubject, strings.Replace(goodExtensions, "serverAuth", "serverAuth,clientAuth", 1), "its extended key usages are [client server], want [server]"},
+		"an authority":           {goodSubject, goodExtensions + "basicConstraints=CA:TRUE\n", "it asks for the extension 2.5.29.19"},
 	} {
 		file := strings.ReplaceAll(name, " ", "-")
 		p.request(file, tt.subject, tt.extensions)
@@ -202,18 +202,18 @@ func TestOpenSSLSigns(t *testing.T) {
 		at                   time.Time
 		want                 string
 	}{
-		"good":             {},
-		"another key":      {request: "host2", want: "its public key is not that of the request"},
-		"another subject":  {want: "its organizations are []"},
-		"another issuer":   {issuer: "other", want: "it is issued by CN=other and not signed by the authority CN=ca"},
-		"without names":    {ext: strings.Split(ext, "subjectAltName")[0], want: "its DNS names are [], want [localhost n1]"},
-		"usages forgotten": {ext: strings.Replace(ext, "extendedKeyUsage", "# ", 1), want: "its extended key usages are [], want [server]"},
-		"client too":       {ext: strings.Replace(ext, "serverAuth", "serverAuth, clientAuth", 1), want: "its extended key usages are [client server]"},
-		"an authority":     {ext: strings.Replace(ext, "CA:FALSE", "CA:TRUE", 1), want: "it is the certificate of an authority"},
-		"no signatures":    {ext: strings.Replace(ext, "digitalSignature, ", "", 1), want: "its key usage lacks digitalSignature"},
-		"a URI":            {ext: strings.Replace(ext, "DNS:n1", "URI:spiffe://x, DNS:n1", 1), want: "e-mail addresses or URIs"},
-		"expired":          {at: now.Add(48 * time.Hour), want: "it expired on "},
-		"not valid yet":    {at: now.Add(-48 * time.Hour), want: "it is valid only from "},
+		"good":                               {},
+		"another key":                        {request: "host2", want: "its public key is not that of the request"},
+		"another subject":                    {want: "its organizations are []"},
+		"another issuer":                     {issuer: "other", want: "it is issued by CN=other and not signed by the authority CN=ca"},
+		"without names":                      {ext: strings.Split(ext, "subjectAltName")[0], want: "its DNS names are [], want [localhost n1]"},
+		"without extended key usages":        {ext: strings.Replace(ext, "extendedKeyUsage", "# ", 1), want: "its extended key usages are [], want [server]"},
+		"an additional extended key usage":   {ext: strings.Replace(ext, "serverAuth", "serverAuth, clientAuth", 1), want: "its extended key usages are [client server]"},
+		"an authority":                       {ext: strings.Replace(ext, "CA:FALSE", "CA:TRUE", 1), want: "it is the certificate of an authority"},
+		"key usage without digitalSignature": {ext: strings.Replace(ext, "digitalSignature, ", "", 1), want: "its key usage lacks digitalSignature"},
+		"a URI as alternative name":          {ext: strings.Replace(ext, "DNS:n1", "URI:spiffe://x, DNS:n1", 1), want: "e-mail addresses or URIs"},
+		"expired":                            {at: now.Add(48 * time.Hour), want: "it expired on "},
+		"not valid yet":                      {at: now.Add(-48 * time.Hour), want: "it is valid only from "},
 	} {
 		if tt.request == "" {
 			tt.request = "host"

@@ -17,12 +17,12 @@ func TestAutoRollbackAfter(t *testing.T) {
 		report engine.Report
 		want   bool
 	}{
-		"failed hosts have ended it": {engine.Report{Hosts: []engine.HostReport{changed, failed}, Aborted: "more failures than max_fail"}, true},
-		"nothing was changed":        {engine.Report{Hosts: []engine.HostReport{failed}, Aborted: "more failures than max_fail"}, false},
-		"within max_fail":            {engine.Report{Hosts: []engine.HostReport{changed, failed}}, false},
-		"success":                    {engine.Report{Hosts: []engine.HostReport{changed}}, false},
-		"interrupted":                {engine.Report{Hosts: []engine.HostReport{changed}, Aborted: "interrupted", Interrupted: true}, false},
-		"a check":                    {engine.Report{Hosts: []engine.HostReport{changed, failed}, Aborted: "more failures than max_fail", Check: true}, false},
+		"aborted because of failed hosts": {engine.Report{Hosts: []engine.HostReport{changed, failed}, Aborted: "more failures than max_fail"}, true},
+		"nothing was changed":             {engine.Report{Hosts: []engine.HostReport{failed}, Aborted: "more failures than max_fail"}, false},
+		"within max_fail":                 {engine.Report{Hosts: []engine.HostReport{changed, failed}}, false},
+		"success":                         {engine.Report{Hosts: []engine.HostReport{changed}}, false},
+		"interrupted":                     {engine.Report{Hosts: []engine.HostReport{changed}, Aborted: "interrupted", Interrupted: true}, false},
+		"check mode":                      {engine.Report{Hosts: []engine.HostReport{changed, failed}, Aborted: "more failures than max_fail", Check: true}, false},
 	} {
 		if got := (autoRollback{enabled: true}).after(&c.report); got != c.want {
 			t.Errorf("%s: %t, outcome %s", name, got, c.report.Outcome())

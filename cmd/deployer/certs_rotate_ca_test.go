@@ -15,9 +15,9 @@ func TestCertsRotateCASelection(t *testing.T) {
 		o    authoritiesOption
 		want map[string]any
 	}{
-		"default":    {want: map[string]any{"ca_authorities": all, "ca_stop_after": ""}},
-		"one, again": {o: authoritiesOption{names: []string{"etcd"}, again: true}, want: map[string]any{"ca_authorities": []any{"etcd"}, "ca_stop_after": "", "ca_min_age": "0s"}},
-		"stop":       {o: authoritiesOption{names: []string{"front-proxy", "cluster", "cluster"}, stopAfter: "trust"}, want: map[string]any{"ca_authorities": []any{"cluster", "front-proxy"}, "ca_stop_after": "trust"}},
+		"default":                     {want: map[string]any{"ca_authorities": all, "ca_stop_after": ""}},
+		"one authority, with --again": {o: authoritiesOption{names: []string{"etcd"}, again: true}, want: map[string]any{"ca_authorities": []any{"etcd"}, "ca_stop_after": "", "ca_min_age": "0s"}},
+		"--stop-after":                {o: authoritiesOption{names: []string{"front-proxy", "cluster", "cluster"}, stopAfter: "trust"}, want: map[string]any{"ca_authorities": []any{"cluster", "front-proxy"}, "ca_stop_after": "trust"}},
 	} {
 		got, err := tt.o.variables()
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {

@@ -45,11 +45,11 @@ func TestReaddressOutcome(t *testing.T) {
 		code   int
 		text   string
 	}{
-		"all are saved":      {report(nil), 2, exitOK, ""},
-		"a dry run":          {checked, 0, exitOK, ""},
-		"interrupted":        {interrupted, 1, exitInterrupted, ""},
-		"a host cannot save": {report(map[string]string{"m1": "m2 has failed", "m2": "a copy of the data of etcd does not fit"}), 1, exitRefused, "nothing was changed: m2: a copy"},
-		"nothing is saved":   {report(nil), 0, exitFailed, "no member has saved a snapshot"},
+		"all snapshots are saved": {report(nil), 2, exitOK, ""},
+		"a dry run":               {checked, 0, exitOK, ""},
+		"interrupted":             {interrupted, 1, exitInterrupted, ""},
+		"a host cannot save":      {report(map[string]string{"m1": "m2 has failed", "m2": "a copy of the data of etcd does not fit"}), 1, exitRefused, "nothing was changed: m2: a copy"},
+		"no snapshot is saved":    {report(nil), 0, exitFailed, "no member has saved a snapshot"},
 	} {
 		err := readdressOutcome(tt.report, &newestSnapshot{number: tt.number})
 		if got := exitCode(err); got != tt.code || err != nil && !strings.Contains(err.Error(), tt.text) {

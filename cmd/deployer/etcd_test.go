@@ -35,13 +35,13 @@ func TestBackupOutcome(t *testing.T) {
 		snapshot string // its host
 		want     int
 	}{
-		"all up":                             {failed(), "m2", exitOK},
-		"another master is down":             {failed("m1"), "m2", exitOK},
-		"the copy failed":                    {failed("m2"), "m2", exitPartial},
-		"no snapshot":                        {failed("m1"), "", exitPartial},
-		"all failed":                         {failed("m1", "m2", "m3"), "", exitRefused},
-		"interrupted when it was on a host":  {interrupted, "m2", exitInterrupted},
-		"interrupted before it was anywhere": {interrupted, "", exitInterrupted},
+		"all masters are reachable":                    {failed(), "m2", exitOK},
+		"another master is down":                       {failed("m1"), "m2", exitOK},
+		"the copy failed":                              {failed("m2"), "m2", exitPartial},
+		"no snapshot":                                  {failed("m1"), "", exitPartial},
+		"all masters failed":                           {failed("m1", "m2", "m3"), "", exitRefused},
+		"interrupted after the snapshot was on a host": {interrupted, "m2", exitInterrupted},
+		"interrupted before the snapshot was saved":    {interrupted, "", exitInterrupted},
 	} {
 		if got := exitCode(backupOutcome(tt.report, tt.snapshot)); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)

@@ -14,9 +14,9 @@ func TestExitOutcome(t *testing.T) {
 		report engine.Report
 		want   int
 	}{
-		"all well":                 {engine.Report{Hosts: []engine.HostReport{good, changed}}, exitOK},
-		"one left out":             {engine.Report{Hosts: []engine.HostReport{good, broken}}, exitPartial},
-		"nobody came through":      {engine.Report{Hosts: []engine.HostReport{broken, broken}}, exitRefused},
+		"all hosts completed":      {engine.Report{Hosts: []engine.HostReport{good, changed}}, exitOK},
+		"one host failed":          {engine.Report{Hosts: []engine.HostReport{good, broken}}, exitPartial},
+		"all hosts failed":         {engine.Report{Hosts: []engine.HostReport{broken, broken}}, exitRefused},
 		"aborted before a change":  {engine.Report{Hosts: []engine.HostReport{good, broken}, Aborted: "too many"}, exitRefused},
 		"aborted after a change":   {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many"}, exitFailed},
 		"a check that was aborted": {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many", Check: true}, exitRefused},

@@ -58,7 +58,7 @@ func TestHostileMemory(t *testing.T) {
 			f.ID = id
 			return []any{f}
 		},
-		"a journal that nobody asked for": func(uint32, engine.Segment) []any {
+		"an unrequested journal": func(uint32, engine.Segment) []any {
 			return []any{protocol.Frame{Type: protocol.JournalPage, ID: 9, Payload: fill(`{"entries":[`, `{}`, "]}", 60<<20)}}
 		},
 		"unfinished messages": func(uint32, engine.Segment) []any {
@@ -68,7 +68,7 @@ func TestHostileMemory(t *testing.T) {
 			}
 			return []any{parts, parts, parts, parts}
 		},
-		"calls with much to say": func(uint32, engine.Segment) []any {
+		"calls with large arguments": func(uint32, engine.Segment) []any {
 			var all []any
 			ask := fill(`{"method":"certificate.sign","in":[`, "{}", "]}", 4<<20)
 			for i := range uint32(64) {

@@ -38,18 +38,18 @@ func TestKeyRecipients(t *testing.T) {
 		want      []any
 		wrong     string
 	}{
-		"nobody":                {"", nil, []any{}, ""},
-		"the inventory":         {"", public[:1], []any{public[0]}, ""},
-		"asked for":             {"--with-keys", public[:1], []any{public[0]}, ""},
-		"left out":              {"--with-keys=false", public[:1], []any{}, ""},
-		"a flag":                {"--recipient " + public[2], public[:1], []any{public[2]}, ""},
-		"a flag and a file":     {"--recipient " + public[2] + " --recipients-file " + file, public[:1], []any{public[2], public[1]}, ""},
-		"asked for, nobody":     {"--with-keys", nil, nil, "name who can open the keys"},
-		"left out, and a flag":  {"--with-keys=false --recipient " + public[2], nil, nil, "exclude each other"},
-		"no key":                {"--recipient age1x", nil, nil, "no public key of age or SSH"},
-		"a bad one of the site": {"", []string{"age1x"}, nil, "no public key of age or SSH"},
-		"a missing file":        {"--recipients-file /none", nil, nil, "no such file"},
-		"an empty file":         {"--recipients-file " + empty, nil, nil, "names no public key"},
+		"no recipients":                      {"", nil, []any{}, ""},
+		"recipients of the inventory":        {"", public[:1], []any{public[0]}, ""},
+		"--with-keys":                        {"--with-keys", public[:1], []any{public[0]}, ""},
+		"--with-keys=false":                  {"--with-keys=false", public[:1], []any{}, ""},
+		"--recipient":                        {"--recipient " + public[2], public[:1], []any{public[2]}, ""},
+		"--recipient and --recipients-file":  {"--recipient " + public[2] + " --recipients-file " + file, public[:1], []any{public[2], public[1]}, ""},
+		"--with-keys without recipients":     {"--with-keys", nil, nil, "name who can open the keys"},
+		"--with-keys=false and --recipient":  {"--with-keys=false --recipient " + public[2], nil, nil, "exclude each other"},
+		"invalid --recipient":                {"--recipient age1x", nil, nil, "no public key of age or SSH"},
+		"invalid recipient of the inventory": {"", []string{"age1x"}, nil, "no public key of age or SSH"},
+		"missing --recipients-file":          {"--recipients-file /none", nil, nil, "no such file"},
+		"empty --recipients-file":            {"--recipients-file " + empty, nil, nil, "names no public key"},
 	} {
 		var k keyRecipients
 		cmd := &cobra.Command{}
@@ -97,11 +97,11 @@ func TestRestoreKeyFiles(t *testing.T) {
 		o     restoreOptions
 		wrong string
 	}{
-		"both":           {restoreOptions{keys: "x.keys.age", identity: "x.keys.age"}, ""},
-		"keys alone":     {restoreOptions{keys: "x.keys.age"}, ""},
-		"neither":        {restoreOptions{}, ""},
-		"identity alone": {restoreOptions{identity: "x.keys.age"}, "name that, too"},
-		"missing":        {restoreOptions{keys: "none"}, "--keys: "},
+		"keys and identity":         {restoreOptions{keys: "x.keys.age", identity: "x.keys.age"}, ""},
+		"keys without identity":     {restoreOptions{keys: "x.keys.age"}, ""},
+		"neither keys nor identity": {restoreOptions{}, ""},
+		"identity without keys":     {restoreOptions{identity: "x.keys.age"}, "name that, too"},
+		"missing keys file":         {restoreOptions{keys: "none"}, "--keys: "},
 	} {
 		err := tt.o.keyFiles()
 		if (err == nil) != (tt.wrong == "") || err != nil && (!strings.Contains(err.Error(), tt.wrong) || exitCode(err) != exitUsage) {

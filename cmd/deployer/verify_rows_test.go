@@ -14,11 +14,11 @@ func TestPrintRows(t *testing.T) {
 		rows []report.Row
 		want []string
 	}{
-		"a skipped row is not one of those that were made": {
+		"a skipped check does not count": {
 			rows: []report.Row{report.Skip("node", "old", "the node is not in the inventory"), node("m1"), node("m2")},
 			want: []string{"node   ok 2 of 2, 1 skipped  Ready\n", "healthy: 2 checks passed, 1 skipped\n"},
 		},
-		"nothing was made": {
+		"no checks": {
 			rows: []report.Row{report.Skip("DNS outside", "", "no name was given")},
 			want: []string{"DNS outside  skipped  no name was given\n", "healthy: 0 checks passed, 1 skipped\n"},
 		},

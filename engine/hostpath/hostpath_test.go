@@ -63,18 +63,18 @@ func TestLinks(t *testing.T) {
 		path string
 		want string // content; empty for a refusal
 	}{
-		"none on the way":                      {"/run/app/x", "root's"},
-		"root's":                               {"/var/run/app/x", "root's"},
-		"root's, relative":                     {"/var/up/app/x", "root's"},
-		"above the root":                       {"/above/app/x", "root's"},
-		"a user's directory":                   {"/home/bob/dir/x", "bob's"},
-		"a user's to that user's":              {"/home/bob/own/x", "bob's"},
-		"a user's by a user's":                 {"/home/bob/to/x", "bob's"},
-		"a user's, at the end, to that user's": {"/home/bob/file", "bob's"},
-		"a user's to root's":                   {"/home/bob/conf/x", ""},
-		"a user's by root's to root's":         {"/home/bob/far/x", ""},
-		"a user's, at the end, to root's":      {"/home/bob/shadow", ""},
-		"root's where a user may rename it":    {"/home/bob/roots/x", ""},
+		"no link":                                                {"/run/app/x", "root's"},
+		"link of root":                                           {"/var/run/app/x", "root's"},
+		"relative link of root":                                  {"/var/up/app/x", "root's"},
+		"link above the root directory":                          {"/above/app/x", "root's"},
+		"directory of a user":                                    {"/home/bob/dir/x", "bob's"},
+		"link of a user to that user's directory":                {"/home/bob/own/x", "bob's"},
+		"link of a user through another link of the user":        {"/home/bob/to/x", "bob's"},
+		"link of a user at the end, to that user's file":         {"/home/bob/file", "bob's"},
+		"link of a user to root's directory":                     {"/home/bob/conf/x", ""},
+		"link of a user through root's link to root's directory": {"/home/bob/far/x", ""},
+		"link of a user at the end, to root's file":              {"/home/bob/shadow", ""},
+		"link of root in a directory that a user can write":      {"/home/bob/roots/x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

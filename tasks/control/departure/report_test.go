@@ -44,11 +44,11 @@ func TestMembersThatLeave(t *testing.T) {
 		down   []string
 		want   []string
 	}{
-		"one of three":             {Report{Members: []string{"m1"}}, nil, nil},
-		"while another is down":    {Report{Members: []string{"m1"}}, []string{"m2"}, []string{"etcd quorum", "member m1 must not be removed"}},
-		"the one that is down":     {Report{Members: []string{"m2"}, Dead: []string{"m2"}}, []string{"m2"}, nil},
-		"said to be dead, answers": {Report{Members: []string{"m2"}, Dead: []string{"m2"}}, nil, []string{"m2", "its etcd member answers"}},
-		"gone already":             {Report{Members: []string{"m9"}}, nil, nil},
+		"one of three":                     {Report{Members: []string{"m1"}}, nil, nil},
+		"a member while another is down":   {Report{Members: []string{"m1"}}, []string{"m2"}, []string{"etcd quorum", "member m1 must not be removed"}},
+		"the member that is down":          {Report{Members: []string{"m2"}, Dead: []string{"m2"}}, []string{"m2"}, nil},
+		"a member in --dead that responds": {Report{Members: []string{"m2"}, Dead: []string{"m2"}}, nil, []string{"m2", "its etcd member answers"}},
+		"gone already":                     {Report{Members: []string{"m9"}}, nil, nil},
 	} {
 		require(t, name, problems(c.report.members(members(c.down...))), c.want...)
 	}
@@ -60,12 +60,12 @@ func TestDeadHostsAndUnknownNames(t *testing.T) {
 		report Report
 		want   []string
 	}{
-		"a node that is Ready":   {Report{Dead: []string{"n1"}}, []string{"its node is Ready"}},
-		"a dead node":            {Report{Dead: []string{"n2"}}, nil},
-		"gone already":           {Report{Dead: []string{"n3"}}, nil},
-		"a node of no inventory": {Report{Dead: []string{"old"}, Unknown: []string{"old"}}, nil},
-		"a member alone":         {Report{Dead: []string{"m1"}, Unknown: []string{"m1"}}, nil},
-		"a misspelt name":        {Report{Dead: []string{"odl"}, Unknown: []string{"odl"}}, []string{"neither the inventory, nor a Node object"}},
+		"a node that is Ready":            {Report{Dead: []string{"n1"}}, []string{"its node is Ready"}},
+		"a dead node":                     {Report{Dead: []string{"n2"}}, nil},
+		"gone already":                    {Report{Dead: []string{"n3"}}, nil},
+		"a node that no inventory has":    {Report{Dead: []string{"old"}, Unknown: []string{"old"}}, nil},
+		"a member of etcd without a node": {Report{Dead: []string{"m1"}, Unknown: []string{"m1"}}, nil},
+		"a misspelt name":                 {Report{Dead: []string{"odl"}, Unknown: []string{"odl"}}, []string{"neither the inventory, nor a Node object"}},
 	} {
 		require(t, name, problems(c.report.dead(nodes, members())), c.want...)
 	}
@@ -85,13 +85,13 @@ func TestPodsThatCannotMove(t *testing.T) {
 		report  Report
 		want    []string
 	}{
-		"of a controller":      {owners: owner},
-		"without a controller": {want: []string{"no controller would recreate it"}},
-		"the same, with force": {report: Report{Force: true}},
-		"with data":            {owners: owner, volumes: []any{map[string]any{"name": "d", "emptyDir": map[string]any{}}}, want: []string{"emptyDir"}},
-		"an exhausted budget":  {owners: owner, budget: map[string]any{"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 2}},
-		"an impossible budget": {owners: owner, budget: map[string]any{"currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}, want: []string{"never allows a disruption"}},
-		"the same, overridden": {owners: owner, budget: map[string]any{"currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}, report: Report{DisableEviction: true}},
+		"pod with a controller":                {owners: owner},
+		"pod without a controller":             {want: []string{"no controller would recreate it"}},
+		"pod without a controller, with force": {report: Report{Force: true}},
+		"pod with local data":                  {owners: owner, volumes: []any{map[string]any{"name": "d", "emptyDir": map[string]any{}}}, want: []string{"emptyDir"}},
+		"an exhausted budget":                  {owners: owner, budget: map[string]any{"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 2}},
+		"an impossible budget":                 {owners: owner, budget: map[string]any{"currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}, want: []string{"never allows a disruption"}},
+		"the same, overridden":                 {owners: owner, budget: map[string]any{"currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2}, report: Report{DisableEviction: true}},
 	} {
 		api := &kubetest.API{}
 		server := api.Start(t.Cleanup)

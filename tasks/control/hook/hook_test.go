@@ -58,8 +58,8 @@ func TestCommandThatFails(t *testing.T) {
 		want    []string
 	}{
 		"exit code":                           {[]string{"sh", "-c", "echo gone; echo no room >&2; exit 3"}, time.Minute, []string{"on the controller: exit code 3", "gone", "no room"}},
-		"no program":                          {[]string{"/no/such/program"}, time.Minute, []string{"/no/such/program on the controller: ", "no such file"}},
-		"late":                                {[]string{"sh", "-c", "echo waiting; sleep 60"}, 100 * time.Millisecond, []string{"on the controller: not done within 100ms", "waiting"}},
+		"missing program":                     {[]string{"/no/such/program"}, time.Minute, []string{"/no/such/program on the controller: ", "no such file"}},
+		"time limit exceeded":                 {[]string{"sh", "-c", "echo waiting; sleep 60"}, 100 * time.Millisecond, []string{"on the controller: not done within 100ms", "waiting"}},
 		"ignores TERM":                        {[]string{"sh", "-c", "trap '' TERM; sleep 60 & exec sleep 0.2"}, 50 * time.Millisecond, []string{"not done within 50ms"}},
 		"much output":                         {[]string{"sh", "-c", "seq 1 20000; exit 1"}, time.Minute, []string{"19999\n20000"}},
 		"a background child holds the output": {[]string{"sh", "-c", "sleep 60 & exit 4"}, 300 * time.Millisecond, []string{"on the controller: "}},
@@ -212,18 +212,18 @@ func TestHookErrors(t *testing.T) {
 		hook Hook
 		want string
 	}{
-		"nothing":        {Hook{Timeout: 1}, "want command or http"},
-		"both":           {Hook{Timeout: 1, Command: []string{"x"}, HTTP: &Request{URL: "http://a"}}, "two hooks"},
-		"no limit":       {Hook{Command: []string{"x"}}, "a hook needs a time limit"},
-		"env of http":    {Hook{Timeout: 1, HTTP: &Request{URL: "http://a"}, Env: map[string]string{"A": "b"}}, "env is for command"},
-		"no URL":         {Hook{Timeout: 1, HTTP: &Request{URL: "a/b"}}, `"a/b" is no http or https URL`},
-		"password":       {Hook{Timeout: 1, HTTP: &Request{URL: "http://u:p@a"}}, "the URL has a password"},
-		"no source":      {Hook{Timeout: 1, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {}}}}, "secret_headers: X: want file or env"},
-		"header twice":   {Hook{Timeout: 1, HTTP: &Request{URL: "http://a", Headers: map[string]string{"X": "1"}, Secrets: map[string]Source{"X": {Env: "Y"}}}}, "leave one out"},
-		"empty env":      {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {Env: "NO_SUCH_VARIABLE"}}}}, "secret_headers: X: $NO_SUCH_VARIABLE is empty"},
-		"missing file":   {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {File: "/no/such"}}}}, "secret_headers: X: open /no/such"},
-		"missing CA":     {Hook{Timeout: time.Second, HTTP: &Request{URL: "https://a", CA: "/no/such"}}, "reading the CA certificates: open /no/such"},
-		"nobody listens": {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://127.0.0.1:1/x"}}, "POST http://127.0.0.1:1/x: "},
+		"neither command nor http": {Hook{Timeout: 1}, "want command or http"},
+		"command and http":         {Hook{Timeout: 1, Command: []string{"x"}, HTTP: &Request{URL: "http://a"}}, "two hooks"},
+		"no time limit":            {Hook{Command: []string{"x"}}, "a hook needs a time limit"},
+		"env of http":              {Hook{Timeout: 1, HTTP: &Request{URL: "http://a"}, Env: map[string]string{"A": "b"}}, "env is for command"},
+		"no URL":                   {Hook{Timeout: 1, HTTP: &Request{URL: "a/b"}}, `"a/b" is no http or https URL`},
+		"password":                 {Hook{Timeout: 1, HTTP: &Request{URL: "http://u:p@a"}}, "the URL has a password"},
+		"no source":                {Hook{Timeout: 1, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {}}}}, "secret_headers: X: want file or env"},
+		"header twice":             {Hook{Timeout: 1, HTTP: &Request{URL: "http://a", Headers: map[string]string{"X": "1"}, Secrets: map[string]Source{"X": {Env: "Y"}}}}, "leave one out"},
+		"empty env":                {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {Env: "NO_SUCH_VARIABLE"}}}}, "secret_headers: X: $NO_SUCH_VARIABLE is empty"},
+		"missing file":             {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://a", Secrets: map[string]Source{"X": {File: "/no/such"}}}}, "secret_headers: X: open /no/such"},
+		"missing CA":               {Hook{Timeout: time.Second, HTTP: &Request{URL: "https://a", CA: "/no/such"}}, "reading the CA certificates: open /no/such"},
+		"connection refused":       {Hook{Timeout: time.Second, HTTP: &Request{URL: "http://127.0.0.1:1/x"}}, "POST http://127.0.0.1:1/x: "},
 	} {
 		if _, err := apply(t.Context(), &c.hook); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -188,12 +188,12 @@ func TestDamagedSnapshots(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"whole":                {good, ""},
-		"one bit is another":   {damaged, "is damaged"},
-		"cut short":            {good[:len(good)-512], "is damaged"},
-		"without its end":      {good[:len(good)-sha256.Size], "no whole snapshot"},
-		"another kind of file": {[]byte("hello"), "no whole snapshot"},
-		"empty":                {nil, "no whole snapshot"},
+		"complete file":             {good, ""},
+		"one bit flipped":           {damaged, "is damaged"},
+		"truncated file":            {good[:len(good)-512], "is damaged"},
+		"file without its checksum": {good[:len(good)-sha256.Size], "no whole snapshot"},
+		"another kind of file":      {[]byte("hello"), "no whole snapshot"},
+		"empty":                     {nil, "no whole snapshot"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.db")
 		if err := os.WriteFile(path, tt.content, 0o600); err != nil {
