@@ -12,19 +12,19 @@ func TestPlatform(t *testing.T) {
 		files                 map[string]string
 		virt, packages, linux string
 	}{
-		"metal":       {map[string]string{vendor: "Dell Inc.\n", product: "PowerEdge\n"}, "", "", "disabled"},
-		"kvm":         {map[string]string{vendor: "QEMU\n", product: "Standard PC (Q35 + ICH9, 2009)\n", "/usr/bin/apt-get": ""}, "qemu", "apt", "disabled"},
-		"amazon":      {map[string]string{vendor: "Amazon EC2\n", product: "m5.large\n", "/usr/bin/dnf": "", "/sys/fs/selinux/enforce": "1"}, "amazon", "dnf", "enforcing"},
-		"amazon's":    {map[string]string{vendor: "Amazon EC2\n", product: "m5.metal\n", "/usr/bin/zypper": "", "/sys/fs/selinux/enforce": "0"}, "", "zypper", "permissive"},
-		"hyperv":      {map[string]string{vendor: "Microsoft Corporation\n", product: "Virtual Machine\n"}, "microsoft", "", "disabled"},
-		"no machine":  {map[string]string{vendor: "Microsoft Corporation\n", product: "Surface\n"}, "", "", "disabled"},
-		"in nspawn":   {map[string]string{vendor: "QEMU\n", "/run/systemd/container": "systemd-nspawn\n"}, "systemd-nspawn", "", "disabled"},
-		"in podman":   {map[string]string{"/run/.containerenv": ""}, "podman", "", "disabled"},
-		"in docker":   {map[string]string{"/.dockerenv": ""}, "docker", "", "disabled"},
-		"old xen":     {map[string]string{"/sys/hypervisor/type": "xen\n"}, "xen", "", "disabled"},
-		"arm":         {map[string]string{"/proc/device-tree/hypervisor/compatible": "linux,kvm\x00"}, "kvm", "", "disabled"},
-		"subsystem":   {map[string]string{"/proc/version": "Linux version 5.15 microsoft-standard-WSL2\n"}, "wsl", "", "disabled"},
-		"nothing set": {nil, "", "", "disabled"},
+		"physical machine":              {map[string]string{vendor: "Dell Inc.\n", product: "PowerEdge\n"}, "", "", "disabled"},
+		"kvm":                           {map[string]string{vendor: "QEMU\n", product: "Standard PC (Q35 + ICH9, 2009)\n", "/usr/bin/apt-get": ""}, "qemu", "apt", "disabled"},
+		"amazon":                        {map[string]string{vendor: "Amazon EC2\n", product: "m5.large\n", "/usr/bin/dnf": "", "/sys/fs/selinux/enforce": "1"}, "amazon", "dnf", "enforcing"},
+		"bare metal of Amazon":          {map[string]string{vendor: "Amazon EC2\n", product: "m5.metal\n", "/usr/bin/zypper": "", "/sys/fs/selinux/enforce": "0"}, "", "zypper", "permissive"},
+		"Hyper-V":                       {map[string]string{vendor: "Microsoft Corporation\n", product: "Virtual Machine\n"}, "microsoft", "", "disabled"},
+		"physical machine of Microsoft": {map[string]string{vendor: "Microsoft Corporation\n", product: "Surface\n"}, "", "", "disabled"},
+		"systemd-nspawn":                {map[string]string{vendor: "QEMU\n", "/run/systemd/container": "systemd-nspawn\n"}, "systemd-nspawn", "", "disabled"},
+		"podman":                        {map[string]string{"/run/.containerenv": ""}, "podman", "", "disabled"},
+		"docker":                        {map[string]string{"/.dockerenv": ""}, "docker", "", "disabled"},
+		"old Xen":                       {map[string]string{"/sys/hypervisor/type": "xen\n"}, "xen", "", "disabled"},
+		"KVM on ARM":                    {map[string]string{"/proc/device-tree/hypervisor/compatible": "linux,kvm\x00"}, "kvm", "", "disabled"},
+		"Windows Subsystem for Linux":   {map[string]string{"/proc/version": "Linux version 5.15 microsoft-standard-WSL2\n"}, "wsl", "", "disabled"},
+		"no information":                {nil, "", "", "disabled"},
 	} {
 		f := Read(tree(t, tt.files))
 		if f.Virtualization != tt.virt || f.PackageManager != tt.packages || f.SELinux != tt.linux {

@@ -89,7 +89,7 @@ func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|sy
 // the controller does not end a run on a thousand hosts.
 func (l *Log) Emit(e engine.Event) {
 	if Progress(e.Type) {
-		return // nobody reads it later
+		return // journals contain no progress
 	}
 	// Encoded without the lock, which all hosts of a run share.
 	m := lineBuffers.Get().(*lineBuffer)

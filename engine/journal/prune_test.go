@@ -21,10 +21,10 @@ func TestSurplus(t *testing.T) {
 		all  []aged
 		want []string
 	}{
-		"one too old":              {[]aged{{"a", back(time.Hour), 1}, {"b", back(KeptFor + 1), 1}}, []string{"b"}},
-		"the newest, however old":  {[]aged{{"a", back(2 * KeptFor), 1}}, nil},
-		"too many":                 {many, []string{"200", "201"}},
-		"too large, the next fits": {[]aged{{"a", back(1), 1}, {"b", back(2), KeptBytes}, {"c", back(3), 1}}, []string{"b"}},
+		"one journal too old":                      {[]aged{{"a", back(time.Hour), 1}, {"b", back(KeptFor + 1), 1}}, []string{"b"}},
+		"the newest, however old":                  {[]aged{{"a", back(2 * KeptFor), 1}}, nil},
+		"too many journals":                        {many, []string{"200", "201"}},
+		"one journal too large, the next one fits": {[]aged{{"a", back(1), 1}, {"b", back(2), KeptBytes}, {"c", back(3), 1}}, []string{"b"}},
 	} {
 		var got []string
 		for _, l := range excess(c.all, now) {

@@ -4,7 +4,7 @@
 // A run that changes hosts locks all of them before it changes the first. The agent
 // of its session holds the lock, so the lock is released when the agent ends: at the
 // end of the run, or, after the controller is lost, when the step in flight has
-// ended. A stale lock that somebody has to remove cannot exist.
+// ended. There are no stale locks that an operator would have to remove.
 //
 // Two runs that begin at one moment may each hold some of the hosts. The older run
 // keeps its locks and waits for the rest; the younger one releases its locks and

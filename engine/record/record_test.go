@@ -242,21 +242,21 @@ func TestDamagedRecords(t *testing.T) {
 		events int
 		says   string // error or damage; empty for neither
 	}{
-		"truncated":       {data[:len(data)-1], 1, ""},
-		"header only":     {data[:whole], 0, ""},
-		"part of header":  {data[:whole-1], 0, "the record has no header"},
-		"nothing":         {nil, 0, "the record does not begin with the number of its format"},
-		"newer":           {change(10, '7'), 0, "the record has format 7, and this version of deployer knows format 1"},
-		"flipped":         {change(whole+20, data[whole+20]^1), 0, "unpacking a chunk"},
-		"lengths":         {change(whole+3, data[whole+3]-1), 0, "the two lengths of a chunk differ"},
-		"huge length":     {change(whole, 0xff), 0, "the limit is"},
-		"bomb":            {bomb, 0, "its size is unknown or above"},
-		"two headers":     {lines(`{"header":{"run":"r1"}}`), 0, "the header of the record is not its first line"},
-		"unknown key":     {lines(`{"event":{"type":"step.end","command":"rm"}}`), 0, `unknown field "command"`},
-		"neither":         {lines(`{}`), 0, "neither a header nor an event"},
-		"two values":      {lines(`{"event":{"type":"wait"}} {}`), 0, "more than one value"},
-		"no JSON":         {lines("zzz"), 0, "decoding a line"},
-		"escape sequence": {lines(`{"event":{"type":"warning","text":"a\u001b[2Jb\u202e"}}`), 1, ""},
+		"truncated":                    {data[:len(data)-1], 1, ""},
+		"header only":                  {data[:whole], 0, ""},
+		"part of header":               {data[:whole-1], 0, "the record has no header"},
+		"nothing":                      {nil, 0, "the record does not begin with the number of its format"},
+		"newer":                        {change(10, '7'), 0, "the record has format 7, and this version of deployer knows format 1"},
+		"flipped bit":                  {change(whole+20, data[whole+20]^1), 0, "unpacking a chunk"},
+		"different lengths of a chunk": {change(whole+3, data[whole+3]-1), 0, "the two lengths of a chunk differ"},
+		"huge length":                  {change(whole, 0xff), 0, "the limit is"},
+		"decompression bomb":           {bomb, 0, "its size is unknown or above"},
+		"two headers":                  {lines(`{"header":{"run":"r1"}}`), 0, "the header of the record is not its first line"},
+		"unknown key":                  {lines(`{"event":{"type":"step.end","command":"rm"}}`), 0, `unknown field "command"`},
+		"neither header nor event":     {lines(`{}`), 0, "neither a header nor an event"},
+		"two values":                   {lines(`{"event":{"type":"wait"}} {}`), 0, "more than one value"},
+		"no JSON":                      {lines("zzz"), 0, "decoding a line"},
+		"escape sequence":              {lines(`{"event":{"type":"warning","text":"a\u001b[2Jb\u202e"}}`), 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := decode("r1", c.data)

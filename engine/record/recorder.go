@@ -95,7 +95,7 @@ func appendPlan(out, plan []byte) ([]byte, error) {
 // Emit implements engine.Sink. It waits for no keeper.
 func (r *Recorder) Emit(e engine.Event) {
 	if journal.Progress(e.Type) || e.Type == engine.EventWait {
-		return // nobody reads it later
+		return // journals contain no progress
 	}
 	last := e.Type == engine.EventRunEnd
 	if last {

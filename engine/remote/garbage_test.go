@@ -56,22 +56,22 @@ func TestSessionSurvivesGarbage(t *testing.T) {
 		in   []byte
 		want string
 	}{
-		"nothing":           {nil, "agent's hello"},
-		"text":              {[]byte("bash: no such file or directory\n"), "unknown frame"},
-		"another version":   {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: 99})), "build both again"},
-		"refused":           {agenttest.Script(agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "no\x1b[2J"})), "the agent has ended the session: no"},
-		"no hello":          {agenttest.Script(agenttest.Results(1, engine.Result{})), "want hello"},
-		"broken facts":      {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: json.RawMessage(`[]`)})), "facts"},
-		"segment":           {agenttest.Script(agentHello(), agenttest.Segment(1, engine.Segment{})), "segment is not for the controller"},
-		"good-bye":          {agenttest.Script(agentHello(), agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "disk gone"})), "disk gone"},
-		"broken results":    {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: the message is truncated"},
-		"result of no step": {agenttest.Script(agentHello(), result("b", engine.StatusOK)), `unexpected result of step "b"`},
-		"result twice":      {agenttest.Script(agentHello(), result("a", engine.StatusOK), result("a", engine.StatusOK)), "unexpected result"},
-		"one of two":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}, engine.Result{Step: "b", Status: engine.StatusOK})), "unexpected result"},
-		"odd status":        {agenttest.Script(agentHello(), result("a", "fine")), "unknown status"},
-		"start of no step":  {agenttest.Script(agentHello(), agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "b"})), "unknown step"},
-		"stray frames":      {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.BlobGrant, ID: 1}, protocol.Frame{Type: protocol.BlobStop, ID: 1}, agenttest.Frame(protocol.JournalPage, 7, protocol.JournalMessage{}), agenttest.Frame(protocol.SegmentEnd, 7, protocol.EndMessage{})), "closed the connection"},
-		"end":               {agenttest.Script(agentHello()), "closed the connection"},
+		"no output":                 {nil, "agent's hello"},
+		"text":                      {[]byte("bash: no such file or directory\n"), "unknown frame"},
+		"another version":           {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: 99})), "build both again"},
+		"agent refuses the session": {agenttest.Script(agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "no\x1b[2J"})), "the agent has ended the session: no"},
+		"no hello":                  {agenttest.Script(agenttest.Results(1, engine.Result{})), "want hello"},
+		"invalid facts":             {agenttest.Script(agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: json.RawMessage(`[]`)})), "facts"},
+		"frame of the controller":   {agenttest.Script(agentHello(), agenttest.Segment(1, engine.Segment{})), "segment is not for the controller"},
+		"bye with an error":         {agenttest.Script(agentHello(), agenttest.Frame(protocol.Bye, 0, protocol.EndMessage{Error: "disk gone"})), "disk gone"},
+		"invalid results":           {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.Result, ID: 1, Payload: []byte{9, 'a'}}), "result message: the message is truncated"},
+		"result of an unknown step": {agenttest.Script(agentHello(), result("b", engine.StatusOK)), `unexpected result of step "b"`},
+		"duplicate result":          {agenttest.Script(agentHello(), result("a", engine.StatusOK), result("a", engine.StatusOK)), "unexpected result"},
+		"one of two results":        {agenttest.Script(agentHello(), agenttest.Results(1, engine.Result{Step: "a", Status: engine.StatusOK}, engine.Result{Step: "b", Status: engine.StatusOK})), "unexpected result"},
+		"unknown status":            {agenttest.Script(agentHello(), result("a", "fine")), "unknown status"},
+		"start of an unknown step":  {agenttest.Script(agentHello(), agenttest.Frame(protocol.StepStart, 1, protocol.StepMessage{Step: "b"})), "unknown step"},
+		"unexpected frames":         {agenttest.Script(agentHello(), protocol.Frame{Type: protocol.BlobGrant, ID: 1}, protocol.Frame{Type: protocol.BlobStop, ID: 1}, agenttest.Frame(protocol.JournalPage, 7, protocol.JournalMessage{}), agenttest.Frame(protocol.SegmentEnd, 7, protocol.EndMessage{})), "closed the connection"},
+		"end of stream":             {agenttest.Script(agentHello()), "closed the connection"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -92,22 +92,22 @@ func TestHostsThatAnswerNonsense(t *testing.T) {
 		become Become
 		text   string
 	}{
-		"nothing":                    {"", NoBecome, "did not answer the probe"},
-		"escapes":                    {"\x1b[2J\x1b]0;owned\x07disabled\n", NoBecome, ": disabled;"},
-		"one endless line":           {strings.Repeat("x", 2<<20), NoBecome, "did not answer the probe"},
-		"endless lines":              {strings.Repeat("x\n", 2<<20), NoBecome, "more than 1 MiB"},
-		"endless answers":            {inside + strings.Repeat("tried=x\n", 1<<20), NoBecome, "more than 1 MiB"},
-		"only the first marker":      {begun, NoBecome, "did not answer the probe"},
-		"stops when it becomes root": {begun + "become=sudo\nPassword:", Sudo, "sudo did not become root"},
-		"stops on a terminal":        {begun + "become=su\nsu: Authentication failure\n", Su, "su did not become root: su: Authentication failure"},
-		"stays who it was":           {inside[:strings.Index(inside, "user")] + "user=1000\nsystem=Linux x86_64\nagent=present\n", Sudo, "the user with uid 1000, not root"},
-		"unknown problem":            {inside + "error=\x1b[31mno\n", NoBecome, `unknown answer to the probe: "no"`},
-		"no digest":                  {inside + "agent=missing\nerror=digest\n", NoBecome, `its SHA-256 is ""`},
-		"ends in the middle":         {inside + "agent=missing\n", NoBecome, "the host did not receive the agent"},
-		"no banner":                  {inside + "agent=present\n", NoBecome, "it exited before its banner"},
-		"noise instead of a banner":  {inside + "agent=present\n" + strings.Repeat("y", 3<<20), NoBecome, "before"},
-		"a banner and no frames":     {inside + "agent=present\n" + protocol.Banner + "\nls: no such file\n", NoBecome, "unknown frame type"},
-		"answers without a marker":   {"uid=0\nsystem=Linux x86_64\nagent=present\n" + protocol.Banner + "\n", NoBecome, "did not answer the probe"},
+		"no output":                         {"", NoBecome, "did not answer the probe"},
+		"escape sequences":                  {"\x1b[2J\x1b]0;owned\x07disabled\n", NoBecome, ": disabled;"},
+		"one endless line":                  {strings.Repeat("x", 2<<20), NoBecome, "did not answer the probe"},
+		"endless lines":                     {strings.Repeat("x\n", 2<<20), NoBecome, "more than 1 MiB"},
+		"endless probe answers":             {inside + strings.Repeat("tried=x\n", 1<<20), NoBecome, "more than 1 MiB"},
+		"only the first marker":             {begun, NoBecome, "did not answer the probe"},
+		"sudo waits for input":              {begun + "become=sudo\nPassword:", Sudo, "sudo did not become root"},
+		"su fails on a terminal":            {begun + "become=su\nsu: Authentication failure\n", Su, "su did not become root: su: Authentication failure"},
+		"user is not root after escalation": {inside[:strings.Index(inside, "user")] + "user=1000\nsystem=Linux x86_64\nagent=present\n", Sudo, "the user with uid 1000, not root"},
+		"unknown problem":                   {inside + "error=\x1b[31mno\n", NoBecome, `unknown answer to the probe: "no"`},
+		"no digest":                         {inside + "agent=missing\nerror=digest\n", NoBecome, `its SHA-256 is ""`},
+		"end of output before the banner":   {inside + "agent=missing\n", NoBecome, "the host did not receive the agent"},
+		"no banner":                         {inside + "agent=present\n", NoBecome, "it exited before its banner"},
+		"noise instead of a banner":         {inside + "agent=present\n" + strings.Repeat("y", 3<<20), NoBecome, "before"},
+		"a banner and no frames":            {inside + "agent=present\n" + protocol.Banner + "\nls: no such file\n", NoBecome, "unknown frame type"},
+		"answers without a marker":          {"uid=0\nsystem=Linux x86_64\nagent=present\n" + protocol.Banner + "\n", NoBecome, "did not answer the probe"},
 	} {
 		e := hears(t, tt.words, "", tt.become, 20*time.Second)
 		if e == nil || !strings.Contains(e.Error(), tt.text) {

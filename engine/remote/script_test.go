@@ -51,11 +51,11 @@ func TestRootKeepsToItsOwnDirectories(t *testing.T) {
 		first string
 		want  string
 	}{
-		"closed":             {0o755, "/above/agents", "/above/agents/agent"},
-		"sticky":             {0o777 | os.ModeSticky, "/above/agents", "/lib/agent"},
-		"writable":           {0o777, "/above/agents", "/lib/agent"},
-		"writable, further":  {0o777, "/above/between/agents", "/lib/agent"},
-		"sticky, further up": {0o777 | os.ModeSticky, "/above/between/agents", "/above/between/agents/agent"},
+		"parent writable by root only":   {0o755, "/above/agents", "/above/agents/agent"},
+		"parent is sticky":               {0o777 | os.ModeSticky, "/above/agents", "/lib/agent"},
+		"parent is writable by all":      {0o777, "/above/agents", "/lib/agent"},
+		"grandparent is writable by all": {0o777, "/above/between/agents", "/lib/agent"},
+		"grandparent is sticky":          {0o777 | os.ModeSticky, "/above/between/agents", "/above/between/agents/agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,10 +93,10 @@ func TestPlantedAgentIsNotStarted(t *testing.T) {
 		place, agent os.FileMode
 		started      bool
 	}{
-		"closed":           {0o700, 0o700, true},
-		"open above":       {0o777, 0o700, false},
-		"open":             {0o700, 0o777, false},
-		"open for a group": {0o700, 0o770, false},
+		"directory of root only":                     {0o700, 0o700, true},
+		"parent of the directory is writable by all": {0o777, 0o700, false},
+		"directory is writable by all":               {0o700, 0o777, false},
+		"directory is writable by a group":           {0o700, 0o770, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

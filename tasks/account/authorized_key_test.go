@@ -33,17 +33,17 @@ func TestAuthorizedKeys(t *testing.T) {
 		module AuthorizedKey
 		want   string
 	}{
-		"none yet":       {"", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n"},
-		"one more":       {"# mine\n" + keyB, AuthorizedKey{Key: strictyaml.Texts{keyA}}, "# mine\n" + keyB + "\n" + keyA + "\n"},
-		"two of a text":  {"", AuthorizedKey{Key: strictyaml.Texts{"# team\n" + keyA + "\n\n" + keyC + "\n"}}, keyA + "\n" + keyC + "\n"},
-		"other options":  {"no-pty " + keyA + "\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}, Options: `from="10.0.0.0/8"`}, `from="10.0.0.0/8" ` + keyA + "\n" + keyB + "\n"},
-		"no options":     {"no-pty " + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n"},
-		"twice":          {keyA + "\n" + keyB + "\n" + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n" + keyB + "\n"},
-		"exclusive":      {"# mine\n" + keyB + "\n" + keyC + "\n", AuthorizedKey{Key: strictyaml.Texts{keyC}, Exclusive: true}, "# mine\n" + keyC + "\n"},
-		"all gone":       {keyB + "\n", AuthorizedKey{Exclusive: true}, ""},
-		"absent":         {keyA + "\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}, State: "absent"}, keyB + "\n"},
-		"what is no key": {"garbage\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyB}, State: "absent"}, "garbage\n"},
-		"quoted options": {`command="echo \"ssh-rsa\" x" ` + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{`command="ls -l" ` + keyA}}, `command="ls -l" ` + keyA + "\n"},
+		"no file":                {"", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n"},
+		"additional key":         {"# mine\n" + keyB, AuthorizedKey{Key: strictyaml.Texts{keyA}}, "# mine\n" + keyB + "\n" + keyA + "\n"},
+		"two keys in a text":     {"", AuthorizedKey{Key: strictyaml.Texts{"# team\n" + keyA + "\n\n" + keyC + "\n"}}, keyA + "\n" + keyC + "\n"},
+		"other options":          {"no-pty " + keyA + "\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}, Options: `from="10.0.0.0/8"`}, `from="10.0.0.0/8" ` + keyA + "\n" + keyB + "\n"},
+		"no options":             {"no-pty " + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n"},
+		"duplicate key":          {keyA + "\n" + keyB + "\n" + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}}, keyA + "\n" + keyB + "\n"},
+		"exclusive":              {"# mine\n" + keyB + "\n" + keyC + "\n", AuthorizedKey{Key: strictyaml.Texts{keyC}, Exclusive: true}, "# mine\n" + keyC + "\n"},
+		"exclusive without keys": {keyB + "\n", AuthorizedKey{Exclusive: true}, ""},
+		"absent":                 {keyA + "\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyA}, State: "absent"}, keyB + "\n"},
+		"invalid line":           {"garbage\n" + keyB + "\n", AuthorizedKey{Key: strictyaml.Texts{keyB}, State: "absent"}, "garbage\n"},
+		"quoted options":         {`command="echo \"ssh-rsa\" x" ` + keyA + "\n", AuthorizedKey{Key: strictyaml.Texts{`command="ls -l" ` + keyA}}, `command="ls -l" ` + keyA + "\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

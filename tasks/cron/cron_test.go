@@ -23,16 +23,16 @@ func TestFiles(t *testing.T) {
 		change func(c *Cron)
 		want   string // "-" for no file
 	}{
-		"new":        {"-", nil, backup},
-		"beside":     {"# mine\nMAILTO=ops\n* * * * * root x", nil, "# mine\nMAILTO=ops\n* * * * * root x\n" + backup},
-		"other time": {"# deployer: backup\n1 1 * * * root old\n# deployer: backup two\n@daily root y\n", nil, backup + "# deployer: backup two\n@daily root y\n"},
+		"new":                {"-", nil, backup},
+		"with other entries": {"# mine\nMAILTO=ops\n* * * * * root x", nil, "# mine\nMAILTO=ops\n* * * * * root x\n" + backup},
+		"changed time":       {"# deployer: backup\n1 1 * * * root old\n# deployer: backup two\n@daily root y\n", nil, backup + "# deployer: backup two\n@daily root y\n"},
 		"at boot": {"-", func(c *Cron) { *c = Cron{Name: "b", Job: "x", User: "app", SpecialTime: "reboot", CronFile: "site"} },
 			"# deployer: b\n@reboot app x\n"},
-		"disabled":         {backup, func(c *Cron) { c.Disabled = true }, "# deployer: backup\n# 0 3 * * 1-5 root /usr/bin/backup\n"},
-		"twice":            {backup + "# x\n" + backup, nil, backup + "# x\n"},
-		"absent":           {"# mine\n" + backup + "# end\n", func(c *Cron) { c.State = "absent" }, "# mine\n# end\n"},
-		"the last one":     {backup, func(c *Cron) { c.State = "absent" }, "-"},
-		"cut off the mark": {"# deployer: backup", nil, backup},
+		"disabled":               {backup, func(c *Cron) { c.Disabled = true }, "# deployer: backup\n# 0 3 * * 1-5 root /usr/bin/backup\n"},
+		"duplicate entry":        {backup + "# x\n" + backup, nil, backup + "# x\n"},
+		"absent":                 {"# mine\n" + backup + "# end\n", func(c *Cron) { c.State = "absent" }, "# mine\n# end\n"},
+		"absent, the last entry": {backup, func(c *Cron) { c.State = "absent" }, "-"},
+		"mark without a job":     {"# deployer: backup", nil, backup},
 	} {
 		sys := tasktest.New(t)
 		sys.Mkdir(t, "/etc/cron.d")

@@ -76,7 +76,7 @@ func TestModulesAreIdempotent(t *testing.T) {
 			actions: []string{"/srv/t: set mode 0755 -> 0750", "/srv/t/a: create directory", "/srv/t/a/x: create", "/srv/t/b: replace", "/srv/t/c: create"},
 			kept:    []string{"/srv/t", "/srv/t/a", "/srv/t/a/x", "/srv/t/b", "/srv/t/c"},
 		},
-		"tree from the host": {
+		"tree from a directory of the host": {
 			prepare: func(t *testing.T, sys *tasktest.System) {
 				sys.Write(t, "/usr/share/s/a/x", "x", 0o755)
 				symlink(t, sys, "a/x", "/usr/share/s/l")
@@ -117,7 +117,7 @@ func TestModulesAreIdempotent(t *testing.T) {
 			actions: []string{"/etc/l: link to /etc/x"},
 			kept:    []string{"/etc/l"},
 		},
-		"other target": {
+		"link with another target": {
 			prepare: func(t *testing.T, sys *tasktest.System) { symlink(t, sys, "/etc/y", "/etc/l") },
 			module:  &Link{Path: "/etc/l", To: "x"},
 			actions: []string{"/etc/l: link to x instead of /etc/y"},
@@ -179,32 +179,32 @@ func TestCheckErrors(t *testing.T) {
 		module engine.Module
 		want   string
 	}{
-		"link":                 {&File{Path: "/etc/link", Content: "x"}, "symbolic link to /etc/file"},
-		"directory":            {&File{Path: "/etc/dir", Content: "x"}, "not a regular file but a directory"},
-		"no parent":            {&File{Path: "/none/x", Content: "x"}, "make it with the directory module first"},
-		"relative":             {&File{Path: "etc/x"}, "not absolute"},
-		"two contents":         {&File{Path: "/etc/x", Content: "x", Blob: "y"}, "exclude each other"},
-		"state of a directory": {&File{Path: "/etc/x", State: "directory"}, "write directory instead of file"},
-		"preserve what":        {&File{Path: "/etc/x", Content: "x", Mode: "preserve"}, "needs from"},
-		"from nothing":         {&File{Path: "/etc/x", From: "/none"}, "/none does not exist on the host"},
-		"from a directory":     {&File{Path: "/etc/x", From: "/etc/dir"}, "slash at the end of src"},
-		"over a directory":     {&File{Path: "/etc/file", From: "/etc/dir"}, "not a regular file but a directory"},
-		"tree from nothing":    {&DirectoryTree{Path: "/etc/t", From: "/none"}, "no such file"},
-		"tree outside":         {&DirectoryTree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
-		"tree over a link":     {&DirectoryTree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
-		"state":                {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
-		"mode":                 {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
-		"file as directory":    {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
-		"no path":              {&Directory{}, "path or paths is missing"},
-		"link over file":       {&Link{Path: "/etc/file", To: "x"}, "force: true"},
-		"link over directory":  {&Link{Path: "/etc/dir", To: "x", Force: true}, "is a directory"},
-		"root":                 {&Absent{Path: "/"}, "refusing to remove"},
-		"child of root":        {&Absent{Path: "/etc"}, "refusing to remove"},
-		"child of root by ../": {&Absent{Path: "/srv/../etc/"}, "refusing to remove"},
-		"removal of a mount":   {&Absent{Path: "/srv/disk/"}, "something is mounted at /srv/disk, and"},
-		"removal above mounts": {&Absent{Path: "/srv/a b"}, "something is mounted at /srv/a b/one, /srv/a b/two, and"},
-		"relative removal":     {&Absent{Path: "x"}, "not absolute"},
-		"nothing":              {&Absent{}, "missing"},
+		"link":                                {&File{Path: "/etc/link", Content: "x"}, "symbolic link to /etc/file"},
+		"directory":                           {&File{Path: "/etc/dir", Content: "x"}, "not a regular file but a directory"},
+		"no parent":                           {&File{Path: "/none/x", Content: "x"}, "make it with the directory module first"},
+		"relative":                            {&File{Path: "etc/x"}, "not absolute"},
+		"content and blob":                    {&File{Path: "/etc/x", Content: "x", Blob: "y"}, "exclude each other"},
+		"state of a directory":                {&File{Path: "/etc/x", State: "directory"}, "write directory instead of file"},
+		"mode preserve without a source":      {&File{Path: "/etc/x", Content: "x", Mode: "preserve"}, "needs from"},
+		"from a missing file":                 {&File{Path: "/etc/x", From: "/none"}, "/none does not exist on the host"},
+		"from a directory":                    {&File{Path: "/etc/x", From: "/etc/dir"}, "slash at the end of src"},
+		"over a directory":                    {&File{Path: "/etc/file", From: "/etc/dir"}, "not a regular file but a directory"},
+		"tree from a missing directory":       {&DirectoryTree{Path: "/etc/t", From: "/none"}, "no such file"},
+		"tree entry outside of the directory": {&DirectoryTree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
+		"tree over a link":                    {&DirectoryTree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
+		"state":                               {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
+		"mode":                                {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
+		"file as directory":                   {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
+		"no path":                             {&Directory{}, "path or paths is missing"},
+		"link over file":                      {&Link{Path: "/etc/file", To: "x"}, "force: true"},
+		"link over directory":                 {&Link{Path: "/etc/dir", To: "x", Force: true}, "is a directory"},
+		"removal of the root directory":       {&Absent{Path: "/"}, "refusing to remove"},
+		"removal of a directory of the root":  {&Absent{Path: "/etc"}, "refusing to remove"},
+		"removal of a directory of the root, by ../": {&Absent{Path: "/srv/../etc/"}, "refusing to remove"},
+		"removal of a mount":                         {&Absent{Path: "/srv/disk/"}, "something is mounted at /srv/disk, and"},
+		"removal above mounts":                       {&Absent{Path: "/srv/a b"}, "something is mounted at /srv/a b/one, /srv/a b/two, and"},
+		"relative removal":                           {&Absent{Path: "x"}, "not absolute"},
+		"nothing":                                    {&Absent{}, "missing"},
 	}
 	for name, tt := range tests {
 		_, _, err := tasktest.Run(t, sys, tt.module)

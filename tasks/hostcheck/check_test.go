@@ -46,15 +46,15 @@ func TestRequirements(t *testing.T) {
 	}{
 		"free port":      {nil, Requirement{Kind: "port", Port: 6443}, true, "free"},
 		"connected port": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/tcp", tcpTable, 0o644) }, Requirement{Kind: "port", Port: 8080}, true, "free"},
-		"port of a stranger": {func(t *testing.T, sys *tasktest.System) {
+		"port of another program": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/proc/net/tcp6", tcpTable, 0o644)
 			process(t, sys, "12", "haproxy", "77")
 		}, Requirement{Kind: "port", Port: 6443, Owners: []string{"kube-apiserver"}, Why: "the API server listens there"}, false, "taken by haproxy (pid 12); the API server listens there"},
-		"port of our own, its name cut by the kernel": {func(t *testing.T, sys *tasktest.System) {
+		"port of our own program, its name truncated by the kernel": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
 			process(t, sys, "12", "kube-controller", "77")
 		}, Requirement{Kind: "port", Port: 6443, Owners: []string{"kube-controller-manager"}}, true, "held by kube-controller (pid 12)"},
-		"port that is given up": {func(t *testing.T, sys *tasktest.System) {
+		"port of a program that will be stopped": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/proc/net/tcp", tcpTable, 0o644)
 			process(t, sys, "12", "haproxy", "77")
 			sys.Write(t, "/manifest", "", 0o600)
@@ -66,7 +66,7 @@ func TestRequirements(t *testing.T) {
 		"port of a hidden process": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/tcp", tcpTable, 0o644) }, Requirement{Kind: "port", Port: 6443}, false, "cannot be seen"},
 		"disk":                     {nil, Requirement{Kind: "disk", Path: "/var/lib/none/yet", MinMiB: 1}, true, "MiB free"},
 		"small disk":               {nil, Requirement{Kind: "disk", Path: "/", MinMiB: 1 << 40}, false, "are needed"},
-		"disk, a share of it":      {nil, Requirement{Kind: "disk", Path: "/", MinPercent: 0.001}, true, "MiB free"},
+		"disk by share":            {nil, Requirement{Kind: "disk", Path: "/", MinPercent: 0.001}, true, "MiB free"},
 		"full disk":                {nil, Requirement{Kind: "disk", Path: "/", MinPercent: 101}, false, "101 % are needed"},
 		"memory":                   {func(t *testing.T, sys *tasktest.System) { meminfoFile(t, sys) }, Requirement{Kind: "memory", MinMiB: 2000}, true, "2000 MiB"},
 		"little memory":            {func(t *testing.T, sys *tasktest.System) { meminfoFile(t, sys) }, Requirement{Kind: "memory", MinMiB: 2001}, false, "2000 MiB, 2001 are needed"},
@@ -84,14 +84,14 @@ func TestRequirements(t *testing.T) {
 		"loadable feature": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/lib/modules/6.1.0/modules.dep", "x/overlay.ko:\n", 0o644)
 		}, Requirement{Kind: "kernel", Name: "overlay"}, true, "can be loaded"},
-		"missing feature":       {nil, Requirement{Kind: "kernel", Name: "overlay"}, false, "neither has overlay"},
-		"iptables to come":      {nil, Requirement{Kind: "kernel", Name: "iptables"}, true, "not installed yet"},
-		"iptables":              {func(t *testing.T, sys *tasktest.System) { filterProgram(t, sys, "iptables", 0) }, Requirement{Kind: "kernel", Name: "iptables"}, true, "usable"},
-		"nftables that refuses": {func(t *testing.T, sys *tasktest.System) { filterProgram(t, sys, "nft", 1) }, Requirement{Kind: "kernel", Name: "nftables"}, false, "Operation not supported"},
+		"missing feature":                  {nil, Requirement{Kind: "kernel", Name: "overlay"}, false, "neither has overlay"},
+		"iptables in a package to install": {nil, Requirement{Kind: "kernel", Name: "iptables"}, true, "not installed yet"},
+		"iptables":                         {func(t *testing.T, sys *tasktest.System) { filterProgram(t, sys, "iptables", 0) }, Requirement{Kind: "kernel", Name: "iptables"}, true, "usable"},
+		"nftables that refuses":            {func(t *testing.T, sys *tasktest.System) { filterProgram(t, sys, "nft", 1) }, Requirement{Kind: "kernel", Name: "nftables"}, false, "Operation not supported"},
 		"cgroup v2": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n", 0o644)
 		}, Requirement{Kind: "cgroup"}, true, "version 2"},
-		"cgroup v2 cut": {func(t *testing.T, sys *tasktest.System) {
+		"cgroup v2 without a controller": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/sys/fs/cgroup/cgroup.controllers", "cpu pids\n", 0o644)
 		}, Requirement{Kind: "cgroup"}, false, "without the controller memory"},
 		"cgroup v1": {func(t *testing.T, sys *tasktest.System) {

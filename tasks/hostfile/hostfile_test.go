@@ -132,10 +132,10 @@ func TestTemporaryFilesOfKilledRunsAreRemoved(t *testing.T) {
 		age   time.Duration
 		stays bool
 	}{
-		"of a writer that was killed":   {name: ".x.deployer-" + strconv.Itoa(dead.Process.Pid) + "-1"},
-		"of one that writes now":        {name: ".x.deployer-" + alive + "-2", stays: true},
-		"old, its number is used again": {name: ".x.deployer-" + alive + "-3", age: 2 * staleAfter},
-		"of another file":               {name: ".xy.deployer-" + strconv.Itoa(dead.Process.Pid) + "-4", stays: true},
+		"of a writer that was killed": {name: ".x.deployer-" + strconv.Itoa(dead.Process.Pid) + "-1"},
+		"of a running writer":         {name: ".x.deployer-" + alive + "-2", stays: true},
+		"old, process id is reused":   {name: ".x.deployer-" + alive + "-3", age: 2 * staleAfter},
+		"of another file":             {name: ".xy.deployer-" + strconv.Itoa(dead.Process.Pid) + "-4", stays: true},
 	}
 	for _, f := range files {
 		sys.Write(t, "/etc/"+f.name, "part", 0o600)
@@ -243,9 +243,9 @@ func TestPartialFileOfAnotherUserIsNotContinued(t *testing.T) {
 		plant func(t *testing.T, path string)
 		keeps bool
 	}{
-		"of an earlier attempt": {func(*testing.T, string) {}, true},
-		"that others may write": {func(t *testing.T, path string) { check(t, os.Chmod(path, 0o666)) }, false},
-		"with another name":     {func(t *testing.T, path string) { check(t, os.Link(path, path+"-other")) }, false},
+		"of an earlier attempt":  {func(*testing.T, string) {}, true},
+		"that others may write":  {func(t *testing.T, path string) { check(t, os.Chmod(path, 0o666)) }, false},
+		"with another hard link": {func(t *testing.T, path string) { check(t, os.Link(path, path+"-other")) }, false},
 		"of another user": {func(t *testing.T, path string) {
 			if os.Geteuid() == 0 {
 				check(t, os.Chown(path, 65534, 65534))

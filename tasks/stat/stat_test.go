@@ -31,7 +31,7 @@ func TestStat(t *testing.T) {
 		"empty directory": {&Stat{Path: "/etc/empty"}, engine.Output{"type": "directory", "empty": true}},
 		"link":            {&Stat{Path: "/etc/l"}, engine.Output{"type": "link", "target": "x"}},
 		"followed":        {&Stat{Path: "/etc/l", Follow: true}, engine.Output{"type": "file", "path": "/etc/x"}},
-		"nothing":         {&Stat{Path: "/none/at/all"}, engine.Output{"exists": false}},
+		"missing path":    {&Stat{Path: "/none/at/all"}, engine.Output{"exists": false}},
 		"below a file":    {&Stat{Path: "/etc/x/y"}, engine.Output{"exists": false}},
 	}
 	for name, tt := range tests {

@@ -127,12 +127,12 @@ func TestPodState(t *testing.T) {
 		pods []pod
 		want string // empty: ready
 	}{
-		"runs":                 {[]pod{{"u1", "new", "RUNNING"}}, ""},
-		"beside an older one":  {[]pod{{"u0", "old", "STOPPED"}, {"u1", "new", "RUNNING"}}, ""},
-		"kubelet not there":    {nil, "the kubelet has not started pod kube-apiserver yet"},
-		"old manifest":         {[]pod{{"u0", "old", "RUNNING"}}, "still runs pod kube-apiserver as an older manifest says"},
-		"old one ended":        {[]pod{{"u0", "old", "STOPPED"}}, "the kubelet has not started pod kube-apiserver yet"},
-		"new one still starts": {[]pod{{"u0", "old", "RUNNING"}, {"u1", "new", "CREATED"}}, "container kube-apiserver of pod kube-apiserver does not run yet"},
+		"runs":              {[]pod{{"u1", "new", "RUNNING"}}, ""},
+		"with an older pod": {[]pod{{"u0", "old", "STOPPED"}, {"u1", "new", "RUNNING"}}, ""},
+		"no pod yet":        {nil, "the kubelet has not started pod kube-apiserver yet"},
+		"old manifest":      {[]pod{{"u0", "old", "RUNNING"}}, "still runs pod kube-apiserver as an older manifest says"},
+		"old pod ended":     {[]pod{{"u0", "old", "STOPPED"}}, "the kubelet has not started pod kube-apiserver yet"},
+		"new pod starts":    {[]pod{{"u0", "old", "RUNNING"}, {"u1", "new", "CREATED"}}, "container kube-apiserver of pod kube-apiserver does not run yet"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -91,8 +91,8 @@ func TestReloadWithoutNewWorkersFails(t *testing.T) {
 			process(t, sys, 50, 42, 900)
 			time.AfterFunc(workerStays/2, func() { _ = os.RemoveAll(sys.Path("/proc/50")) })
 		}, "has started no worker process"},
-		"main process ends": {func(_ *testing.T, sys *tasktest.System) { _ = os.RemoveAll(sys.Path("/proc/42")) }, "main process 42 has ended"},
-		"another's child":   {func(t *testing.T, sys *tasktest.System) { process(t, sys, 50, 41, 900) }, "has started no worker process"},
+		"main process ends":        {func(_ *testing.T, sys *tasktest.System) { _ = os.RemoveAll(sys.Path("/proc/42")) }, "main process 42 has ended"},
+		"child of another process": {func(t *testing.T, sys *tasktest.System) { process(t, sys, 50, 41, 900) }, "has started no worker process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

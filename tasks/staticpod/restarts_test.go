@@ -17,12 +17,12 @@ func TestRestarts(t *testing.T) {
 		before, now []string
 		many        bool
 	}{
-		"first start":                   {nil, []string{dir + "0.log"}, false},
-		"two restarts":                  {nil, []string{dir + "1.log", dir + "2.log"}, false},
-		"three restarts":                {nil, []string{dir + "2.log", dir + "3.log"}, true},
-		"came back with its old number": {[]string{dir + "7.log"}, []string{dir + "7.log", dir + "8.log"}, false},
-		"ends again and again":          {[]string{dir + "7.log"}, []string{dir + "10.log"}, true},
-		"another file":                  {nil, []string{dir + "notes.log"}, false},
+		"first start":                            {nil, []string{dir + "0.log"}, false},
+		"two restarts":                           {nil, []string{dir + "1.log", dir + "2.log"}, false},
+		"three restarts":                         {nil, []string{dir + "2.log", dir + "3.log"}, true},
+		"container with the same restart number": {[]string{dir + "7.log"}, []string{dir + "7.log", dir + "8.log"}, false},
+		"container that restarted again":         {[]string{dir + "7.log"}, []string{dir + "10.log"}, true},
+		"file that is no log":                    {nil, []string{dir + "notes.log"}, false},
 	} {
 		if err := restartsOf(tt.now).since(restartsOf(tt.before)); (err != nil) != tt.many {
 			t.Errorf("%s: %v", name, err)

@@ -29,10 +29,10 @@ var (
 
 func TestSegment(t *testing.T) {
 	for name, seg := range map[string]engine.Segment{
-		"nothing": {},
-		"one":     {Run: "r1", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("{}")}}},
-		"check":   {Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
-		"beside":  {Run: "r \"1\"", ResumedRuns: []string{"r0", "r"}, Unlocked: true, Steps: []engine.Step{fullStep}},
+		"empty segment": {},
+		"one step":      {Run: "r1", Steps: []engine.Step{{ID: "1", Args: json.RawMessage("{}")}}},
+		"check mode":    {Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "4", Args: json.RawMessage(`[1]`)}, fullStep}},
+		"unlocked":      {Run: "r \"1\"", ResumedRuns: []string{"r0", "r"}, Unlocked: true, Steps: []engine.Step{fullStep}},
 	} {
 		data, err := AppendSegment(nil, seg)
 		if err != nil {
@@ -245,11 +245,11 @@ func TestResultsThatWouldTakeTooMuch(t *testing.T) {
 		data []byte
 		ok   bool
 	}{
-		"a list of objects":      {with(objects), true},
-		"five of these together": {bytes.Repeat(with(objects), 5), false},
-		"empty objects":          {with(`{"a":[` + strings.Repeat("{},", 1<<20) + `0]}`), false},
-		"effects":                {effects(1000), true},
-		"a million effects":      {effects(1 << 20), false},
+		"a list of objects":     {with(objects), true},
+		"five lists of objects": {bytes.Repeat(with(objects), 5), false},
+		"empty objects":         {with(`{"a":[` + strings.Repeat("{},", 1<<20) + `0]}`), false},
+		"effects":               {effects(1000), true},
+		"a million effects":     {effects(1 << 20), false},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

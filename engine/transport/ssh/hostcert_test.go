@@ -73,18 +73,18 @@ func TestHostCertificates(t *testing.T) {
 		kind   transport.Kind // empty when it must work
 		text   string
 	}{
-		"signed by the authority":             {shows: []gossh.Signer{good}, known: authority("*", ca)},
-		"by one for this port":                {shows: []gossh.Signer{good}, known: func(s *site) string { return authority("["+s.target.Address+"]:*", ca)(s) }, kind: transport.HostKeyUnknown, text: "is not in"},
-		"an RSA key, an ed25519 authority":    {shows: []gossh.Signer{certified(t, rsa, ca, nil)}, known: authority("127.0.0.*", ca)},
-		"an ed25519 key, an RSA authority":    {shows: []gossh.Signer{certified(t, key, rsa, nil)}, known: authority("127.0.0.*", rsa)},
-		"the plain key is known":              {shows: []gossh.Signer{good}, known: plain},
-		"plain key and another authority":     {shows: []gossh.Signer{key, good}, known: func(s *site) string { return authority("*", other)(s) + plain(s) }},
-		"authority, but a plain key":          {shows: []gossh.Signer{key}, known: authority("*", ca), kind: transport.HostKeyUnknown, text: "is not in"},
-		"authority, plain key, accept-new":    {shows: []gossh.Signer{key}, known: authority("*", ca), policy: AcceptNew},
-		"signed by another, accept-new":       {shows: []gossh.Signer{good}, known: authority("*", other), policy: AcceptNew},
-		"signed by another":                   {shows: []gossh.Signer{good}, known: authority("*", other), kind: transport.HostKeyUnknown, text: "is not in"},
-		"no authority known":                  {shows: []gossh.Signer{good}, known: func(*site) string { return "" }, kind: transport.HostKeyUnknown, text: "ssh-ed25519 SHA256:"},
-		"the authority's own key as a host's": {shows: []gossh.Signer{ca}, known: authority("*", ca), kind: transport.HostKeyUnknown, text: "is not in"},
+		"signed by the authority":                      {shows: []gossh.Signer{good}, known: authority("*", ca)},
+		"signed by an authority for this port":         {shows: []gossh.Signer{good}, known: func(s *site) string { return authority("["+s.target.Address+"]:*", ca)(s) }, kind: transport.HostKeyUnknown, text: "is not in"},
+		"an RSA key, an ed25519 authority":             {shows: []gossh.Signer{certified(t, rsa, ca, nil)}, known: authority("127.0.0.*", ca)},
+		"an ed25519 key, an RSA authority":             {shows: []gossh.Signer{certified(t, key, rsa, nil)}, known: authority("127.0.0.*", rsa)},
+		"the plain key is known":                       {shows: []gossh.Signer{good}, known: plain},
+		"plain key and another authority":              {shows: []gossh.Signer{key, good}, known: func(s *site) string { return authority("*", other)(s) + plain(s) }},
+		"plain key, an authority is known":             {shows: []gossh.Signer{key}, known: authority("*", ca), kind: transport.HostKeyUnknown, text: "is not in"},
+		"plain key, an authority is known, accept-new": {shows: []gossh.Signer{key}, known: authority("*", ca), policy: AcceptNew},
+		"signed by an unknown authority, accept-new":   {shows: []gossh.Signer{good}, known: authority("*", other), policy: AcceptNew},
+		"signed by an unknown authority":               {shows: []gossh.Signer{good}, known: authority("*", other), kind: transport.HostKeyUnknown, text: "is not in"},
+		"no authority known":                           {shows: []gossh.Signer{good}, known: func(*site) string { return "" }, kind: transport.HostKeyUnknown, text: "ssh-ed25519 SHA256:"},
+		"authority's key as host key":                  {shows: []gossh.Signer{ca}, known: authority("*", ca), kind: transport.HostKeyUnknown, text: "is not in"},
 		"for another name": {shows: []gossh.Signer{certified(t, key, ca, func(c *gossh.Certificate) { c.ValidPrincipals = []string{"m2"} })}, known: authority("*", ca),
 			kind: transport.HostKeyUnknown, text: "has an invalid certificate"},
 		"expired": {shows: []gossh.Signer{certified(t, key, ca, func(c *gossh.Certificate) { c.ValidBefore = uint64(time.Now().Unix() - 10) })}, known: authority("*", ca), policy: AcceptNew,
@@ -134,10 +134,10 @@ func TestAlgorithmsBeginWithWhatIsKnown(t *testing.T) {
 		host knownHost
 		want []string
 	}{
-		"unknown":   {knownHost{}, []string{gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256}},
-		"RSA":       {knownHost{keys: []gossh.PublicKey{rsa}}, []string{gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256, gossh.KeyAlgoED25519}},
-		"both":      {knownHost{keys: []gossh.PublicKey{ed, rsa, ed}}, []string{gossh.KeyAlgoED25519, gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256, gossh.KeyAlgoECDSA256}},
-		"authority": {knownHost{authorities: []gossh.PublicKey{ca}}, []string{gossh.CertAlgoRSASHA256v01}},
+		"no known keys":   {knownHost{}, []string{gossh.KeyAlgoED25519, gossh.KeyAlgoECDSA256}},
+		"RSA":             {knownHost{keys: []gossh.PublicKey{rsa}}, []string{gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256, gossh.KeyAlgoED25519}},
+		"Ed25519 and RSA": {knownHost{keys: []gossh.PublicKey{ed, rsa, ed}}, []string{gossh.KeyAlgoED25519, gossh.KeyAlgoRSASHA512, gossh.KeyAlgoRSASHA256, gossh.KeyAlgoECDSA256}},
+		"authority":       {knownHost{authorities: []gossh.PublicKey{ca}}, []string{gossh.CertAlgoRSASHA256v01}},
 	} {
 		got := tt.host.algorithms()
 		if len(got) < len(tt.want) || strings.Join(got[:len(tt.want)], " ") != strings.Join(tt.want, " ") {

@@ -57,13 +57,13 @@ func TestServersThatAreNone(t *testing.T) {
 		kind transport.Kind
 		text string
 	}{
-		"a web server":    {"HTTP/1.1 400 Bad Request\r\n\r\n", transport.Lost, "closed the connection"},
-		"a huge line":     {strings.Repeat("x", 1<<20), transport.Config, "check that an SSH server, and nothing else, listens on m1:22"},
-		"endless lines":   {strings.Repeat("hello\n", 1<<18), transport.Config, "check that an SSH server"},
-		"another version": {"SSH-1.5-old\r\n", transport.Lost, ""},
-		"escapes":         {"SSH-2.0-\x1b[2J\x1b]0;owned\x07\r\n\x00\x00\x00\x0c\x06\x01", transport.Lost, ""},
-		"a farewell":      {"SSH-2.0-x\r\n" + packet("\x01\x00\x00\x00\x02\x00\x00\x00\x09\x1b[2Jgone!\x00\x00\x00\x00"), transport.Config, "gone!"},
-		"huge packet":     {"SSH-2.0-x\r\n\xff\xff\xff\xff\x06\x14", transport.Config, ""},
+		"a web server":     {"HTTP/1.1 400 Bad Request\r\n\r\n", transport.Lost, "closed the connection"},
+		"a huge line":      {strings.Repeat("x", 1<<20), transport.Config, "check that an SSH server, and nothing else, listens on m1:22"},
+		"endless lines":    {strings.Repeat("hello\n", 1<<18), transport.Config, "check that an SSH server"},
+		"SSH version 1":    {"SSH-1.5-old\r\n", transport.Lost, ""},
+		"escape sequences": {"SSH-2.0-\x1b[2J\x1b]0;owned\x07\r\n\x00\x00\x00\x0c\x06\x01", transport.Lost, ""},
+		"disconnect message with escape sequences": {"SSH-2.0-x\r\n" + packet("\x01\x00\x00\x00\x02\x00\x00\x00\x09\x1b[2Jgone!\x00\x00\x00\x00"), transport.Config, "gone!"},
+		"huge packet": {"SSH-2.0-x\r\n\xff\xff\xff\xff\x06\x14", transport.Config, ""},
 	} {
 		err := overBytes(t, []byte(tt.says))
 		checkHostile(t, err)

@@ -110,9 +110,9 @@ func TestPassphraseIsAskedForAgainWhenWrong(t *testing.T) {
 		answers []string // one a question
 		text    string   // of the error
 	}{
-		"third time right": {answers: []string{"a", "b", "secret"}},
-		"never right":      {answers: []string{"a", "b", "c"}, text: "id: it is encrypted, and the passphrase is wrong"},
-		"nobody there":     {text: "id: it is encrypted: no terminal"},
+		"correct passphrase at the third prompt": {answers: []string{"a", "b", "secret"}},
+		"wrong passphrase at every prompt":       {answers: []string{"a", "b", "c"}, text: "id: it is encrypted, and the passphrase is wrong"},
+		"no terminal":                            {text: "id: it is encrypted: no terminal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -190,7 +190,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	}{
 		"nothing listens": {func(t *testing.T, s *site) { _ = s.server.Close() },
 			transport.Unreachable, transport.StageConnect, "connection refused; check that the host is up", true},
-		"no such name": {func(t *testing.T, s *site) { s.target.Address = "nowhere.invalid" },
+		"unknown host name": {func(t *testing.T, s *site) { s.target.Address = "nowhere.invalid" },
 			transport.Unreachable, transport.StageConnect, "nowhere.invalid", true},
 		"silent server": {func(t *testing.T, s *site) {
 			s.target.Timeout = 200 * time.Millisecond
@@ -200,9 +200,9 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 			transport.Auth, transport.StageAuth, "check ssh.user and ssh.key", false},
 		"no key file": {func(t *testing.T, s *site) { s.target.Keys[0] = s.dir + "/missing" },
 			transport.Config, transport.StageSettings, "/missing: no such file", false},
-		"garbage key file": {func(t *testing.T, s *site) { write(t, s.target.Keys[0], "hello") },
+		"invalid key file": {func(t *testing.T, s *site) { write(t, s.target.Keys[0], "hello") },
 			transport.Config, transport.StageSettings, "/id: ssh: no key found", false},
-		"encrypted key and nobody to ask": {func(t *testing.T, s *site) { _, _ = lockedKey(t, s.target.Keys[0]) },
+		"encrypted key without a terminal": {func(t *testing.T, s *site) { _, _ = lockedKey(t, s.target.Keys[0]) },
 			transport.Config, transport.StageSettings, "ssh-add", false},
 		"unknown host": {func(t *testing.T, s *site) { s.know(t) },
 			transport.HostKeyUnknown, transport.StageHandshake, "accept-new", false},
@@ -212,7 +212,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 			transport.HostKeyChanged, transport.StageHandshake, "known_hosts:1 has SHA256:", false},
 		"changed key and accept-new": {func(t *testing.T, s *site) { s.know(t, other); s.target.HostKeys = AcceptNew },
 			transport.HostKeyChanged, transport.StageHandshake, "known_hosts:1 has SHA256:", false},
-		"broken known_hosts": {func(t *testing.T, s *site) { write(t, s.target.KnownHosts[0], "x ssh-ed25519 !!!\n") },
+		"invalid known_hosts": {func(t *testing.T, s *site) { write(t, s.target.KnownHosts[0], "x ssh-ed25519 !!!\n") },
 			transport.Config, transport.StageSettings, "known_hosts:1", false},
 		"dead bastion": {func(t *testing.T, s *site) {
 			hop := s.target

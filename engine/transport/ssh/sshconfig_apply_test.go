@@ -67,7 +67,7 @@ func TestClientConfig(t *testing.T) {
 	slow := func(t Target) Target { t.Timeout = 7 * time.Second; return t }
 	v6 := Target{Host: "bastion 2001:db8::1", Address: "2001:db8::1", User: "admin", Port: 99, LaxKeys: true}
 	for name, tt := range map[string]struct{ in, want Target }{
-		"by name": {Target{Host: "m1"}, Target{Host: "m1", Address: "real.example", User: "ops", Port: 2222,
+		"settings of a Host block": {Target{Host: "m1"}, Target{Host: "m1", Address: "real.example", User: "ops", Port: 2222,
 			Keys: []string{"/home/u/.ssh/one", "/home/u/ops-m1"}, LaxKeys: true, KeysOnly: true, Certificates: []string{"/home/u/signed"},
 			Timeout: 7 * time.Second, Bastions: []Target{slow(outer), slow(jump), slow(v6)}}},
 		"the inventory wins": {
@@ -77,14 +77,14 @@ func TestClientConfig(t *testing.T) {
 		"the first hop of the inventory has hops of its own": {
 			Target{Host: "x", Bastions: []Target{{Host: "j", Address: "jump"}, {Host: "j2", Address: "jump"}}},
 			Target{Host: "x", User: "everybody", LaxKeys: true, Bastions: []Target{outer, named(jump, "j"), named(jump, "j2")}}},
-		"no bastion, says the inventory": {Target{Host: "m1", Bastions: []Target{}, Keys: []string{"k"}, Timeout: 1},
+		"the inventory sets no bastion": {Target{Host: "m1", Bastions: []Target{}, Keys: []string{"k"}, Timeout: 1},
 			Target{Host: "m1", Address: "real.example", User: "ops", Port: 2222, Keys: []string{"k"}, KeysOnly: true, Certificates: []string{"/home/u/signed"}, Timeout: 1, Bastions: []Target{}}},
-		"not mentioned":  {Target{Host: "other"}, Target{Host: "other", User: "everybody", LaxKeys: true}},
-		"command, first": {Target{Host: "behind-command"}, Target{Host: "behind-command", User: "everybody", LaxKeys: true, ProxyCommand: "connect --to behind-command:22 --as 'everybody' %"}},
-		"none, first":    {Target{Host: "direct"}, Target{Host: "direct", User: "everybody", LaxKeys: true}},
-		"no keys": {Target{Host: "keys"}, Target{Host: "keys", User: "everybody", Keys: []string{}, LaxKeys: true, NoAgent: true,
+		"only the Host * block":              {Target{Host: "other"}, Target{Host: "other", User: "everybody", LaxKeys: true}},
+		"ProxyCommand before ProxyJump":      {Target{Host: "behind-command"}, Target{Host: "behind-command", User: "everybody", LaxKeys: true, ProxyCommand: "connect --to behind-command:22 --as 'everybody' %"}},
+		"ProxyJump none before other values": {Target{Host: "direct"}, Target{Host: "direct", User: "everybody", LaxKeys: true}},
+		"IdentityFile none": {Target{Host: "keys"}, Target{Host: "keys", User: "everybody", Keys: []string{}, LaxKeys: true, NoAgent: true,
 			HostKeys: AcceptNew, KnownHosts: []string{"/dev/null", "/etc/ssh/ssh_known_hosts"}}},
-		"strict, says the inventory": {Target{Host: "keys", HostKeys: Strict, KnownHosts: []string{"f"}}, Target{Host: "keys", User: "everybody", Keys: []string{}, LaxKeys: true, NoAgent: true,
+		"the inventory sets strict host keys": {Target{Host: "keys", HostKeys: Strict, KnownHosts: []string{"f"}}, Target{Host: "keys", User: "everybody", Keys: []string{}, LaxKeys: true, NoAgent: true,
 			HostKeys: Strict, KnownHosts: []string{"f"}}},
 		"agent and host keys": {Target{Host: "agent"}, Target{Host: "agent", User: "everybody", LaxKeys: true, AgentSocket: "/home/u/agent.sock",
 			HostKeyAlias: "cluster", HashKnownHosts: true, Family: 6, HostKeys: Strict}},

@@ -39,7 +39,7 @@ func TestBackupRows(t *testing.T) {
 		store   string
 		want    []string // rows with problems; the first row when there is none
 	}{
-		"one saved, the other idle": {map[string]string{"m1": reportOfMember(saved), "m2": reportOfMember()}, "",
+		"one member saved a snapshot": {map[string]string{"m1": reportOfMember(saved), "m2": reportOfMember()}, "",
 			[]string{"etcd backup : scheduled-a.db on m1, 2.0 MiB, 30m old; one is due every 6h"}},
 		"saved and copied": {map[string]string{"m1": reportOfMember(copied)}, "s3",
 			[]string{"etcd backup : scheduled-a.db on m1"}},
@@ -47,9 +47,9 @@ func TestBackupRows(t *testing.T) {
 			[]string{"etcd backup : scheduled-a.db on m1, 0.0 MiB, 11h7m old"}},
 		"older than two intervals": {map[string]string{"m1": reportOfMember("snapshot 950000 1 none scheduled-a.db")}, "",
 			[]string{"etcd backup : the last snapshot is older than two intervals"}},
-		"none was due": {map[string]string{"m1": reportOfMember("since 999000")}, "",
+		"no snapshot was due yet": {map[string]string{"m1": reportOfMember("since 999000")}, "",
 			[]string{"etcd backup : no scheduled snapshot was due yet"}},
-		"none for long": {map[string]string{"m1": reportOfMember(), "m2": reportOfMember("since 999000")}, "",
+		"no snapshot for a long time": {map[string]string{"m1": reportOfMember(), "m2": reportOfMember("since 999000")}, "",
 			[]string{"etcd backup : no scheduled snapshot was ever saved"}},
 		"the copy failed": {map[string]string{"m1": reportOfMember(saved, "result exit-code", "ended 998210"), "m2": reportOfMember()}, "s3",
 			[]string{"etcd backup timer m1: the last run failed (exit-code)", "etcd backup copy m1: scheduled-a.db is not in s3"}},
@@ -57,7 +57,7 @@ func TestBackupRows(t *testing.T) {
 			[]string{"etcd backup : scheduled-a.db on m2"}},
 		"no timer": {map[string]string{"m1": reportOfMember(saved, "timer inactive", "since 0")}, "",
 			[]string{"etcd backup timer m1: the timer deployer-etcd-backup is inactive"}},
-		"nobody answers": {nil, "", []string{"etcd backup : no etcd host has reported its snapshots"}},
+		"no host reports snapshots": {nil, "", []string{"etcd backup : no etcd host has reported its snapshots"}},
 	} {
 		s := run(t, newFake("m1", "m2", "m3"), "m1", map[string]bool{"m1": true, "m2": true, "m3": true})
 		var members []memberBackups

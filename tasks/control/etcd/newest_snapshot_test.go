@@ -20,15 +20,15 @@ func TestNewestSnapshot(t *testing.T) {
 	}{
 		"the highest revision": {map[string]engine.Output{"m1": saved(float64(40)), "m2": saved(float64(1_000_000_041)), "m3": saved(int64(41))},
 			engine.Output{"host": "m2", "path": "/s/run.db", "revision": int64(1_000_000_041), "saved": 3}, ""},
-		"one survivor": {map[string]engine.Output{"m3": saved(12)},
+		"one host has a snapshot": {map[string]engine.Output{"m3": saved(12)},
 			engine.Output{"host": "m3", "path": "/s/run.db", "revision": int64(12), "saved": 1}, ""},
-		"one that failed": {map[string]engine.Output{"m1": {"path": "/s/run.db", "revision": 99, "failed": true}, "m2": saved(12)},
+		"a host that failed": {map[string]engine.Output{"m1": {"path": "/s/run.db", "revision": 99, "failed": true}, "m2": saved(12)},
 			engine.Output{"host": "m2", "path": "/s/run.db", "revision": int64(12), "saved": 1}, ""},
-		"equal ones": {map[string]engine.Output{"m1": saved(12), "m2": saved(12)},
+		"equal revisions": {map[string]engine.Output{"m1": saved(12), "m2": saved(12)},
 			engine.Output{"host": "m1", "path": "/s/run.db", "revision": int64(12), "saved": 2}, ""},
 		"a dry run": {map[string]engine.Output{"m1": {"path": "/s/run.db"}},
 			engine.Output{"host": "m1", "path": "/s/run.db", "revision": int64(0), "saved": 1}, ""},
-		"none": {map[string]engine.Output{"m1": {"skipped": true}}, nil, "no host has saved a snapshot"},
+		"no snapshot": {map[string]engine.Output{"m1": {"skipped": true}}, nil, "no host has saved a snapshot"},
 	} {
 		s := run(t, newFake("m1", "m2", "m3"), "m1", map[string]bool{"m1": true, "m2": true, "m3": true})
 		for host, out := range tt.saved {

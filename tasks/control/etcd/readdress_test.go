@@ -125,10 +125,10 @@ func TestMembersThatDoNotFindEachOther(t *testing.T) {
 		plan      string // error of etcd_plan
 		addresses string // error of etcd_addresses
 	}{
-		"all have other addresses": {[]string{"m1", "m2", "m3"}, "m1, m2, m3 have other addresses", ""},
-		"two of three":             {[]string{"m2", "m3"}, "deployer etcd readdress", ""},
-		"one of three":             {[]string{"m2"}, "", "deployer apply starts them"},
-		"a power cut":              {nil, "", "deployer apply starts them"},
+		"all members have other addresses": {[]string{"m1", "m2", "m3"}, "m1, m2, m3 have other addresses", ""},
+		"two of three members":             {[]string{"m2", "m3"}, "deployer etcd readdress", ""},
+		"one of three members":             {[]string{"m2"}, "", "deployer apply starts them"},
+		"no address has changed":           {nil, "", "deployer apply starts them"},
 	} {
 		s := downAt(t, tt.moved...)
 		_, err := (&Plan{Found: "found"}).Check(t.Context(), s)

@@ -21,14 +21,14 @@ func TestRemove(t *testing.T) {
 		did    []string
 		want   string // part of the error
 	}{
-		"alive":                      {nil, Departing{Name: "m1", PeerURL: peer("m1")}, []string{"remove 1"}, ""},
-		"by its name alone":          {nil, Departing{Name: "m1"}, []string{"remove 1"}, ""},
-		"dead":                       {[]string{"m1"}, Departing{Name: "m1", Dead: true}, []string{"remove 1"}, ""},
-		"gone already":               {nil, Departing{Name: "m9", PeerURL: peer("m9")}, nil, ""},
-		"said to be dead":            {nil, Departing{Name: "m1", Dead: true}, nil, "it answers, so its host is not dead"},
-		"another one is down":        {[]string{"m3"}, Departing{Name: "m1", PeerURL: peer("m1")}, nil, "only 1 of the 2 members that stay are healthy"},
-		"no majority":                {[]string{"m1", "m3"}, Departing{Name: "m1", Dead: true}, nil, "no etcd member serves"},
-		"the name of one that stays": {nil, Departing{Name: "m2"}, nil, "belongs to a host that stays"},
+		"a healthy member":                     {nil, Departing{Name: "m1", PeerURL: peer("m1")}, []string{"remove 1"}, ""},
+		"a member without a peer URL":          {nil, Departing{Name: "m1"}, []string{"remove 1"}, ""},
+		"a dead member":                        {[]string{"m1"}, Departing{Name: "m1", Dead: true}, []string{"remove 1"}, ""},
+		"a member that was removed already":    {nil, Departing{Name: "m9", PeerURL: peer("m9")}, nil, ""},
+		"a healthy member that counts as dead": {nil, Departing{Name: "m1", Dead: true}, nil, "it answers, so its host is not dead"},
+		"another member is down":               {[]string{"m3"}, Departing{Name: "m1", PeerURL: peer("m1")}, nil, "only 1 of the 2 members that stay are healthy"},
+		"no majority":                          {[]string{"m1", "m3"}, Departing{Name: "m1", Dead: true}, nil, "no etcd member serves"},
+		"the name of a member that stays":      {nil, Departing{Name: "m2"}, nil, "belongs to a host that stays"},
 	} {
 		f := newFake("m1", "m2", "m3")
 		for _, host := range c.down {

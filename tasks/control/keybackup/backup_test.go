@@ -140,13 +140,13 @@ func TestPresentKeysStay(t *testing.T) {
 		to      []string
 		again   bool
 	}{
-		"the same":             {keys, present, []string{public}, false},
-		"missing":              {keys, "", []string{public}, true},
-		"cut short":            {keys, present[:len(present)-40], []string{public}, true},
-		"another recipient":    {keys, present, []string{other}, true},
-		"one more recipient":   {keys, present, []string{public, other}, true},
-		"an added key":         {rotated, present, []string{public}, true},
-		"keys of another time": {newKeys(t), present, []string{public}, true},
+		"same keys and recipients": {keys, present, []string{public}, false},
+		"missing":                  {keys, "", []string{public}, true},
+		"cut short":                {keys, present[:len(present)-40], []string{public}, true},
+		"another recipient":        {keys, present, []string{other}, true},
+		"an additional recipient":  {keys, present, []string{public, other}, true},
+		"an added key":             {rotated, present, []string{public}, true},
+		"other keys":               {newKeys(t), present, []string{public}, true},
 	} {
 		content := save(t, newContext(t, tt.keys, tt.present), &Save{Recipients: tt.to, Present: "/keys"})
 		if again := content != ""; again != tt.again {
@@ -229,18 +229,18 @@ func TestReadErrors(t *testing.T) {
 	const about = `{"format":1,"cluster":"prod"}`
 	good := sealed(packed("prod"))
 	for name, tt := range map[string]struct{ content, identity, want string }{
-		"another identity":     {good, stranger, "not encrypted to any key of yours"},
-		"no identity":          {good, "/none", "no such file"},
-		"cut short":            {good[:len(good)/2], identity, "opening file"},
-		"another cluster":      {sealed(packed("test")), identity, "has the keys of the cluster test"},
-		"no archive":           {sealed([]byte("hello")), identity, "reading the keys in"},
-		"an empty archive":     {sealed(nil), identity, "has no deployer-keys.json"},
-		"another format":       {sealed(archiveOf(t, tar.TypeReg, describedIn, `{"format":2}`)), identity, "has the format 2"},
-		"files without a name": {sealed(archiveOf(t, tar.TypeReg, "etc/kubernetes/pki/ca.crt", "x")), identity, "is not expected there"},
-		"a strange file":       {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/passwd", "x")), identity, `"etc/passwd" is not expected`},
-		"a way out":            {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/../shadow", "x")), identity, "is not expected"},
-		"a double file":        {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/pki/ca.crt", "x", "etc/kubernetes/pki/ca.crt", "y")), identity, "is not expected"},
-		"a link":               {sealed(archiveOf(t, tar.TypeSymlink, describedIn, about)), identity, "no plain file"},
+		"another identity":                {good, stranger, "not encrypted to any key of yours"},
+		"no identity":                     {good, "/none", "no such file"},
+		"cut short":                       {good[:len(good)/2], identity, "opening file"},
+		"another cluster":                 {sealed(packed("test")), identity, "has the keys of the cluster test"},
+		"no archive":                      {sealed([]byte("hello")), identity, "reading the keys in"},
+		"an empty archive":                {sealed(nil), identity, "has no deployer-keys.json"},
+		"another format":                  {sealed(archiveOf(t, tar.TypeReg, describedIn, `{"format":2}`)), identity, "has the format 2"},
+		"files without a name":            {sealed(archiveOf(t, tar.TypeReg, "etc/kubernetes/pki/ca.crt", "x")), identity, "is not expected there"},
+		"a file that is no key":           {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/passwd", "x")), identity, `"etc/passwd" is not expected`},
+		"a path outside of the directory": {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/../shadow", "x")), identity, "is not expected"},
+		"a duplicate file":                {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/pki/ca.crt", "x", "etc/kubernetes/pki/ca.crt", "y")), identity, "is not expected"},
+		"a link":                          {sealed(archiveOf(t, tar.TypeSymlink, describedIn, about)), identity, "no plain file"},
 		"keys that are missing": {sealed(archiveOf(t, tar.TypeReg, describedIn, about, "etc/kubernetes/encryption.yaml", string(files[keyring.EncryptionConf]))),
 			identity, "it has no "},
 	} {

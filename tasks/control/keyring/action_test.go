@@ -75,9 +75,9 @@ func TestLoadTakesTheKeysOfABackup(t *testing.T) {
 		held  keyring.Files
 		wrong string
 	}{
-		"empty masters":              {nil, ""},
-		"a restore that was killed":  {backup.Files(), ""},
-		"a master of another origin": {others.Files(), "on the backup"},
+		"masters without keys":                  {nil, ""},
+		"a restore that was killed":             {backup.Files(), ""},
+		"a master with keys of another cluster": {others.Files(), "on the backup"},
 	} {
 		s, ring := newContext(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
 		s.Name = "m1"
@@ -113,10 +113,10 @@ func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 		held map[string]engine.Output
 		text string
 	}{
-		"not asked yet":  {map[string]engine.Output{"m1": output(nil), "n1": skipped}, "m2 did not report"},
-		"failed":         {map[string]engine.Output{"m1": output(nil), "m2": failed}, "m2 did not report"},
-		"nobody was yet": {map[string]engine.Output{"n1": skipped}, `no master registered "found"`},
-		"all were":       {map[string]engine.Output{"m1": output(nil), "m2": output(nil), "n1": skipped}, ""},
+		"a master without a result": {map[string]engine.Output{"m1": output(nil), "n1": skipped}, "m2 did not report"},
+		"failed":                    {map[string]engine.Output{"m1": output(nil), "m2": failed}, "m2 did not report"},
+		"no master has a result":    {map[string]engine.Output{"n1": skipped}, `no master registered "found"`},
+		"all masters have results":  {map[string]engine.Output{"m1": output(nil), "m2": output(nil), "n1": skipped}, ""},
 	} {
 		s, _ := newContext(c.held)
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1", "m2"}})
@@ -134,11 +134,11 @@ func TestLoadCreatesNoAuthorityBesideAClusterInUse(t *testing.T) {
 		found map[string]engine.Output // host -> stat of the kubelet or of etcd's data
 		text  string
 	}{
-		"new hosts":       {map[string]engine.Output{"n1": not, "e1": not}, ""},
-		"nodes":           {map[string]engine.Output{"n1": there, "n2": there, "e1": not}, "a kubelet runs on n1, n2:"},
-		"etcd":            {map[string]engine.Output{"n1": not, "e1": there}, "etcd has data on e1:"},
-		"both":            {map[string]engine.Output{"n1": there, "e1": there}, "a kubelet runs on n1 and etcd has data on e1:"},
-		"one cannot tell": {map[string]engine.Output{"n1": {"failed": true}, "e1": not}, ""},
+		"new hosts":                          {map[string]engine.Output{"n1": not, "e1": not}, ""},
+		"hosts with a kubelet":               {map[string]engine.Output{"n1": there, "n2": there, "e1": not}, "a kubelet runs on n1, n2:"},
+		"a host with etcd data":              {map[string]engine.Output{"n1": not, "e1": there}, "etcd has data on e1:"},
+		"hosts with a kubelet and etcd data": {map[string]engine.Output{"n1": there, "e1": there}, "a kubelet runs on n1 and etcd has data on e1:"},
+		"a host whose check failed":          {map[string]engine.Output{"n1": {"failed": true}, "e1": not}, ""},
 	} {
 		s, _ := newContext(map[string]engine.Output{"m1": output(nil)})
 		engine.Provide(s.Provided, &cluster.Cluster{Masters: []string{"m1"}, NodeNames: []string{"m1", "n1", "n2"}, Etcd: cluster.Etcd{Peers: []cluster.Endpoint{{Name: "e1"}}}})
@@ -209,13 +209,13 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 		allowed bool
 		want    string // part of the error; empty: a key is created
 	}{
-		"data":                    {files, map[string]engine.Output{"m1": data, "m2": empty}, false, "etcd has data on m1"},
-		"data and no files":       {nil, map[string]engine.Output{"m1": data, "m2": data}, false, "etcd has data on m1, m2"},
-		"a member without result": {files, map[string]engine.Output{"m1": empty}, false, "no result for m2"},
-		"no data":                 {files, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
-		"new cluster":             {nil, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
-		"data, new key allowed":   {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
-		"nothing is missing":      {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
+		"etcd has data, a file is missing":     {files, map[string]engine.Output{"m1": data, "m2": empty}, false, "etcd has data on m1"},
+		"etcd has data, all files are missing": {nil, map[string]engine.Output{"m1": data, "m2": data}, false, "etcd has data on m1, m2"},
+		"a member without result":              {files, map[string]engine.Output{"m1": empty}, false, "no result for m2"},
+		"etcd has no data, a file is missing":  {files, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"new cluster":                          {nil, map[string]engine.Output{"m1": empty, "m2": empty}, false, ""},
+		"etcd has data, a new key is allowed":  {files, map[string]engine.Output{"m1": data, "m2": data}, true, ""},
+		"nothing is missing":                   {keys.Files(), map[string]engine.Output{"m1": data, "m2": data}, false, ""},
 	} {
 		s, ring := newContext(map[string]engine.Output{"m1": output(c.held), "m2": output(nil)})
 		peers := []cluster.Endpoint{{Name: "m1"}, {Name: "m2"}}

@@ -116,12 +116,12 @@ func TestExternalAuthorityOnMasters(t *testing.T) {
 		held     map[string]Files
 		want     string
 	}{
-		"none":            {external: external, held: map[string]Files{"m1": {}}},
-		"the same":        {external: external, held: map[string]Files{"m1": files, "m2": {}}},
-		"renewed":         {external: External{Cluster: renewed["after"]}, held: map[string]Files{"m1": {ClusterCert: renewed["before"]}, "m2": {ClusterCert: renewed["after"]}}},
-		"a key":           {external: external, held: map[string]Files{"m1": files, "m2": {ClusterKey: []byte("x")}}, want: "m2 has /etc/kubernetes/pki/ca.key, and the inventory says that the cluster authority is external"},
-		"a next one":      {external: external, held: map[string]Files{"m1": {ClusterNext: []byte("x")}}, want: "m1 has /etc/kubernetes/pki/ca-next.pem"},
-		"another cluster": {external: other, held: map[string]Files{"m1": files}, want: "m1 has /etc/kubernetes/pki/ca.crt of another authority"},
+		"masters without an authority":           {external: external, held: map[string]Files{"m1": {}}},
+		"the same authority":                     {external: external, held: map[string]Files{"m1": files, "m2": {}}},
+		"a renewed certificate of the same key":  {external: External{Cluster: renewed["after"]}, held: map[string]Files{"m1": {ClusterCert: renewed["before"]}, "m2": {ClusterCert: renewed["after"]}}},
+		"a master with the key of the authority": {external: external, held: map[string]Files{"m1": files, "m2": {ClusterKey: []byte("x")}}, want: "m2 has /etc/kubernetes/pki/ca.key, and the inventory says that the cluster authority is external"},
+		"a master with an unfinished rotation":   {external: external, held: map[string]Files{"m1": {ClusterNext: []byte("x")}}, want: "m1 has /etc/kubernetes/pki/ca-next.pem"},
+		"another authority":                      {external: other, held: map[string]Files{"m1": files}, want: "m1 has /etc/kubernetes/pki/ca.crt of another authority"},
 	} {
 		got, err := tt.external.in(tt.held)
 		if tt.want != "" {

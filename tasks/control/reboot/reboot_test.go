@@ -73,15 +73,15 @@ func TestReboot(t *testing.T) {
 		did  []string
 		err  string
 	}{
-		"a reboot":                           {newRebootScript(begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"lost before it answers":             {newRebootScript(goes, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"answers again before it goes down":  {newRebootScript(begins, begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"rebooted by a killed run":           {newRebootScript(is), Reboot{}, []string{"host_reboot", "done"}, ""},
-		"refused":                            {newRebootScript(refuses), Reboot{}, []string{"host_reboot"}, "not as this user"},
-		"the agent cannot record the step":   {newRebootScript(func() (engine.Result, error) { return engine.Result{}, errors.New("disk full") }), Reboot{}, []string{"host_reboot"}, "disk full"},
-		"the test command, once it is tried": {newRebootScript(begins, is), Reboot{TestCommand: hostcmd.Words{"true"}}, []string{"host_reboot", "reconnect", "host_reboot", "command", "done"}, ""},
-		"a pause before and after":           {newRebootScript(begins, is), Reboot{PreRebootDelay: time.Millisecond, PostRebootDelay: time.Millisecond}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
-		"the test command fails until the end": {newRebootScript(begins, is).failing(100), Reboot{TestCommand: hostcmd.Words{"systemctl", "is-system-running"}, RebootTimeout: time.Second}, []string{"host_reboot", "reconnect", "host_reboot", "command"},
+		"a reboot":                                   {newRebootScript(begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"connection lost before the result":          {newRebootScript(goes, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"host responds again before it goes down":    {newRebootScript(begins, begins, is), Reboot{}, []string{"host_reboot", "reconnect", "host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"rebooted by a killed run":                   {newRebootScript(is), Reboot{}, []string{"host_reboot", "done"}, ""},
+		"refused":                                    {newRebootScript(refuses), Reboot{}, []string{"host_reboot"}, "not as this user"},
+		"the agent cannot record the step":           {newRebootScript(func() (engine.Result, error) { return engine.Result{}, errors.New("disk full") }), Reboot{}, []string{"host_reboot"}, "disk full"},
+		"test command succeeds at the first attempt": {newRebootScript(begins, is), Reboot{TestCommand: hostcmd.Words{"true"}}, []string{"host_reboot", "reconnect", "host_reboot", "command", "done"}, ""},
+		"a pause before and after":                   {newRebootScript(begins, is), Reboot{PreRebootDelay: time.Millisecond, PostRebootDelay: time.Millisecond}, []string{"host_reboot", "reconnect", "host_reboot", "done"}, ""},
+		"test command never succeeds": {newRebootScript(begins, is).failing(100), Reboot{TestCommand: hostcmd.Words{"systemctl", "is-system-running"}, RebootTimeout: time.Second}, []string{"host_reboot", "reconnect", "host_reboot", "command"},
 			"the host has rebooted, but systemctl is-system-running does not succeed: timeout after 1s: starting"},
 	} {
 		t.Run(name, func(t *testing.T) {

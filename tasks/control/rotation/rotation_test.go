@@ -312,12 +312,12 @@ func TestRewriteRefusesAnAPIServerThatDoesNotFollow(t *testing.T) {
 		prepare func(*lab)
 		want    string
 	}{
-		"it encrypts with the former key": {func(l *lab) { l.encrypt("m1") }, "the API server of m2 does not encrypt with the key " + newName},
-		"it cannot read the new key": {func(l *lab) { l.encrypt("m1", "m2"); l.blind = "m2" },
+		"an API server encrypts with the former key": {func(l *lab) { l.encrypt("m1") }, "the API server of m2 does not encrypt with the key " + newName},
+		"an API server cannot read with the new key": {func(l *lab) { l.encrypt("m1", "m2"); l.blind = "m2" },
 			"the API server of m2 does not read a Secret that the one of m1 has written"},
-		"it refuses an object": {func(l *lab) { l.encrypt("m1", "m2"); l.refuse = "/api/v1/namespaces/default/secrets/s3" },
+		"an API server refuses an object": {func(l *lab) { l.encrypt("m1", "m2"); l.refuse = "/api/v1/namespaces/default/secrets/s3" },
 			"1 of 7 objects in etcd are not encrypted with " + newName + " (/registry/secrets/default/s3): secrets default/s3: refused"},
-		"no API lists the object": {func(l *lab) { l.encrypt("m1", "m2"); l.values["/registry/gone.example.org/x/y"] = oldPrefix },
+		"no API lists a stale object": {func(l *lab) { l.encrypt("m1", "m2"); l.values["/registry/gone.example.org/x/y"] = oldPrefix },
 			"1 of 8 objects in etcd are not encrypted with " + newName + " (/registry/gone.example.org/x/y): the resources in the encryption configuration do not include them"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,16 +28,16 @@ func TestReport(t *testing.T) {
 		node    string // node of the pod
 		want    string // of n1, or of all
 	}{
-		"a drain":                          {version: "v1.35.4", budget: never, want: "n1 " + refused},
-		"a budget that is exhausted now":   {version: "v1.35.4", budget: exhausted},
-		"no budget":                        {version: "v1.35.4"},
-		"no drain for a patch release":     {action: Report{Only: []string{"kubelet"}}, version: "v1.36.1", budget: never},
-		"the same, drained always":         {action: Report{Only: []string{"kubelet"}, Drain: DrainAlways}, version: "v1.36.1", budget: never, want: "n1 " + refused},
-		"nothing changes, drained always":  {action: Report{Only: []string{"kubelet"}, Drain: DrainAlways}, version: "v1.36.3", budget: never},
-		"no drain, asked for":              {action: Report{Drain: DrainNever}, version: "v1.35.4", budget: never},
-		"no drain for another component":   {action: Report{Only: []string{"kube-apiserver"}}, version: "v1.35.4", budget: never},
-		"a node that is not in the run":    {version: "v1.35.4", budget: never, node: "other"},
-		"a node that the cluster has lost": {version: "v1.35.4", nodes: []string{"m1"}, want: "n1 the cluster has no node of this name, and an upgrade adds none; run: deployer scale-up -i x.yaml n1"},
+		"a budget that never allows a disruption": {version: "v1.35.4", budget: never, want: "n1 " + refused},
+		"a budget that is exhausted now":          {version: "v1.35.4", budget: exhausted},
+		"no budget":                               {version: "v1.35.4"},
+		"no drain for a patch release":            {action: Report{Only: []string{"kubelet"}}, version: "v1.36.1", budget: never},
+		"a patch release, drain: always":          {action: Report{Only: []string{"kubelet"}, Drain: DrainAlways}, version: "v1.36.1", budget: never, want: "n1 " + refused},
+		"no change, drain: always":                {action: Report{Only: []string{"kubelet"}, Drain: DrainAlways}, version: "v1.36.3", budget: never},
+		"drain: never":                            {action: Report{Drain: DrainNever}, version: "v1.35.4", budget: never},
+		"no drain for another component":          {action: Report{Only: []string{"kube-apiserver"}}, version: "v1.35.4", budget: never},
+		"a node that is not in the run":           {version: "v1.35.4", budget: never, node: "other"},
+		"a node that the cluster has lost":        {version: "v1.35.4", nodes: []string{"m1"}, want: "n1 the cluster has no node of this name, and an upgrade adds none; run: deployer scale-up -i x.yaml n1"},
 	} {
 		api := &kubetest.API{}
 		if c.nodes == nil {
