@@ -125,7 +125,7 @@ func stranded(c change.Change) []Finding {
 		hosts[i] = h.Host
 	}
 	return []Finding{{Message: fmt.Sprintf("an interrupted deploy may have left %s in the cluster, and the inventory does not name them", inventory.CompressText(hosts)),
-		Advice: "push an inventory with these hosts and let it be deployed, or remove them with `deployer scale-down` and the inventory that has them", Pos: c.Stranded[0].Pos}}
+		Advice: "push an inventory with these hosts and let it be deployed, or take them out with the inventory that has them: `deployer scale-down " + strings.Join(hosts, " ") + " -i INVENTORY`, with --dead if they do not answer", Pos: c.Stranded[0].Pos}}
 }
 
 // quorum finds pushes after which less than a majority of the members of etcd is unchanged.

@@ -211,7 +211,7 @@ func TestStrandedHosts(t *testing.T) {
 	for first, want := range map[bool]gate.Level{true: gate.Advise, false: gate.Block} {
 		c.First = first
 		found := gate.Check(gate.Input{Change: c, New: cluster(3, 2)})
-		if len(found) != 1 || found[0].Rule != "stranded" || found[0].Level != want || !strings.Contains(found[0].Message, "n7") {
+		if len(found) != 1 || found[0].Rule != "stranded" || found[0].Level != want || !strings.Contains(found[0].Message, "n7") || !strings.Contains(found[0].Advice, "deployer scale-down n7 -i") {
 			t.Errorf("first install %v: %v", first, found)
 		}
 	}
