@@ -23,6 +23,13 @@ import (
 // the API server of the node has just restarted.
 const settleTimeout = watchDelay + 5*time.Second
 
+// outsideTimeout is the time during which a name outside the cluster is retried after all
+// other targets of the probe were reached: no Service must reach the nodes for it.
+const outsideTimeout = 5 * time.Second
+
+// outside is the check that asks cluster DNS for a name outside the cluster.
+const outside = "DNS outside"
+
 // probeResult is one target with its check and its result.
 type probeResult struct {
 	check  string
@@ -53,7 +60,7 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 	}
 	wg.Wait()
 	if o.Outside == "" {
-		rows = append(rows, report.Skip("DNS outside", "", "%s", o.NoOutside))
+		rows = append(rows, report.Skip(outside, "", "%s", o.NoOutside))
 	}
 	report.Sort(rows)
 	return rows
@@ -72,7 +79,7 @@ func targets(p running, others []running, service, namespace string, o Options) 
 		list = append(list, &probeResult{check: "pod to pod", what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
 	}
 	if o.Outside != "" {
-		list = append(list, &probeResult{check: "DNS outside", what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
+		list = append(list, &probeResult{check: outside, what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
 	}
 	for _, a := range list {
 		a.target.Timeout = targetTimeout
@@ -86,9 +93,11 @@ func httpTarget(host string) probe.Target {
 }
 
 // queryUntilSettled queries a probe, and repeats the failed targets for at most
-// settleTimeout. It fails only when the probe has never responded.
+// settleTimeout, or for outsideTimeout when only a name outside the cluster is left. It
+// fails only when the probe has never responded.
 func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
 	answered := false
+	var inside time.Time // when all other targets were reached
 	err := poll.Until(ctx, settleTimeout, time.Second, func(ctx context.Context) (string, bool, error) {
 		var open []*probeResult
 		for _, a := range list {
@@ -100,17 +109,34 @@ func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p 
 			return "", false, poll.Later(err)
 		}
 		answered = true
-		for _, a := range open {
-			if !a.result.OK {
-				return a.check + " fails", false, nil
-			}
+		failed := firstFailed(open)
+		if failed == outside && inside.IsZero() {
+			inside = time.Now()
 		}
-		return "", true, nil
+		switch {
+		case failed == "":
+			return "", true, nil
+		case failed == outside && time.Since(inside) >= outsideTimeout:
+			return "", true, nil // summarize reports it
+		}
+		return failed + " fails", false, nil
 	})
 	if answered {
 		return nil
 	}
 	return err
+}
+
+// firstFailed returns the check of a target that was not reached, outside only when
+// nothing else failed, and nothing when all were reached.
+func firstFailed(list []*probeResult) string {
+	failed := ""
+	for _, a := range list {
+		if !a.result.OK && (failed == "" || failed == outside) {
+			failed = a.check
+		}
+	}
+	return failed
 }
 
 // query sends one request to a probe through the API server's proxy to pods, and stores

@@ -167,6 +167,26 @@ func TestPodsReportTargetsThatAreNotReached(t *testing.T) {
 	}
 }
 
+func TestNameOutsideThatDoesNotResolveIsRetriedForShort(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2")
+	w.reach = func(_ string, target probe.Target, _ int) error {
+		if strings.HasPrefix(target.Name, "example") {
+			return errors.New("no such host")
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout/2)
+	defer cancel()
+	got := texts(report.Problems(Pods(ctx, w.client, options())))
+	want := []string{"n1 DNS outside: 1 of 1 fail: example.org: no such host", "n2 DNS outside: 1 of 1 fail: example.org: no such host"}
+	if diff := cmp.Diff(want, got); diff != "" || ctx.Err() != nil {
+		t.Errorf("%s (context: %v)", diff, ctx.Err())
+	}
+	if w.tries["n1"] < 2 {
+		t.Errorf("the probe of n1 was queried %d times, want a retry", w.tries["n1"])
+	}
+}
+
 func TestPodThatDoesNotStartIsReportedAndOthersAreQueried(t *testing.T) {
 	w := newFakeCluster(t, "n1", "n2")
 	w.broken["n2"] = map[string]any{"phase": "Pending", "containerStatuses": []any{
