@@ -19,6 +19,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"deployer/test/s3server"
+	"deployer/test/server"
 )
 
 func TestParseLocation(t *testing.T) {
@@ -262,7 +263,7 @@ func TestObjectStore(t *testing.T) {
 }
 
 // limited runs the server with files of at most a MiB.
-type limited struct{ s3server.Machine }
+type limited struct{ server.Machine }
 
 func (l *limited) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return l.Machine.Command(ctx, append([]string{"bash", "-c", `ulimit -f 1024; exec "$0" "$@"`}, argv...)...)

@@ -104,8 +104,11 @@ func TestDedicatedEtcd(t *testing.T) {
 		}
 	}
 	s.Must("verify")
-	s.pulls("m1", "n1", "docker.io/"+sampleImage)
-	s.pulls("m1", "n1", "quay.io/"+sampleImage)
+	for _, registry := range []string{"docker.io/", "quay.io/"} {
+		if err := s.Pull("m1", "n1", registry+sampleImage); err != nil {
+			t.Error(err)
+		}
+	}
 	if out, _ := s.SSH(t.Context(), "m1", "pidof etcd"); strings.TrimSpace(out) != "" {
 		t.Error("etcd runs on the master although hosts were named for it")
 	}

@@ -1,6 +1,6 @@
 // Package registry runs a real container registry for tests: distribution's
-// (github.com/distribution/distribution) on a directory of the test and a port of
-// loopback. `make registry` builds it from its Go module, once for a user.
+// (github.com/distribution/distribution) on a directory of the test. `make registry` builds
+// it from its Go module, once for a user.
 package registry
 
 import (
@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/crypto/bcrypt"
 
 	"deployer/test/server"
 )
@@ -25,8 +27,8 @@ http:
   addr: %s
 `
 
-// Start starts a registry, which ends with the test, and returns its address. It returns
-// false when the registry was not built.
+// Start starts a registry without passwords on a free port of loopback. The registry ends
+// with the test. It returns false when the registry was not built.
 func Start(t testing.TB) (address string, ok bool) {
 	t.Helper()
 	program := server.Make(t, "registry-path")
@@ -34,21 +36,53 @@ func Start(t testing.TB) (address string, ok bool) {
 		return "", false
 	}
 	address = server.FreeAddress(t)
+	start(t, &server.Machine{}, program, address, "", func(context.Context) error { return answers(http.DefaultClient, "http://"+address) })
+	return address, true
+}
+
+// StartPrivate starts a registry on an address of a network that wants a user and a
+// password, and has a certificate. It ends the test when the registry was not built.
+func StartPrivate(t testing.TB, network server.Network, address string, certificate server.Certificate, user, password string) {
+	t.Helper()
+	program := server.Make(t, "registry-path")
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("%v: run `make registry` first", err)
+	}
+	dir := t.TempDir()
+	certificate.Write(t, dir)
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(dir, "htpasswd")
+	if err := os.WriteFile(users, fmt.Appendf(nil, "%s:%s\n", user, hash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: certificate.Transport(t, network)}
+	more := fmt.Sprintf("  tls: {certificate: %q, key: %q}\nauth:\n  htpasswd: {realm: test, path: %q}\n", filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"), users)
+	start(t, network, program, address, more, func(context.Context) error { return answers(client, "https://"+address) })
+}
+
+// start starts the registry with more lines of configuration.
+func start(t testing.TB, network server.Network, program, address, more string, ready func(context.Context) error) {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, filepath.Join(dir, "data"), address), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, config+"%s", filepath.Join(dir, "data"), address, more), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server.Start(t, "the registry", func(ctx context.Context) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, program, "serve", file)
+		cmd := network.Command(ctx, program, "serve", file)
 		cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
 		return cmd
-	}, func(context.Context) error {
-		response, err := http.Get("http://" + address + "/v2/")
-		if err != nil {
-			return err
-		}
-		return response.Body.Close()
-	})
-	return address, true
+	}, ready)
+}
+
+// answers asks a registry for its API; a refusal is an answer, too.
+func answers(client *http.Client, url string) error {
+	response, err := client.Get(url + "/v2/")
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
 }
