@@ -48,6 +48,7 @@ type Project struct {
 	Artifacts *images.Resolver
 	Needed    []images.Ref // artifacts of the cluster
 	Arch      string       // the first of artifacts.architectures
+	Source    string       // artifacts.source of the inventory; empty: none is given
 	Hosts     []string     // hosts that a run may contact, in inventory order
 
 	images   map[string]string // full references of container images in the cluster's versions, by catalogue name
@@ -101,7 +102,7 @@ func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 	if err = strictyaml.Join(err, artifactsErr, clusterErr); err != nil {
 		return nil, spec, AsUserError(err)
 	}
-	p.Arch = spec.Architectures[0]
+	p.Arch, p.Source = spec.Architectures[0], spec.Source
 	p.Artifacts, err = resolver(p.Inventory, spec, o)
 	return p, spec, err
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +39,13 @@ once.`,
 			if err != nil {
 				return err
 			}
-			return execute(cmd.Context(), e, r, o)
+			if err := execute(cmd.Context(), e, r, o); err != nil {
+				return err
+			}
+			if bundle != "" && r.Project.Source == "" && !o.Check {
+				return printBundleHint(e, bundle, o.Inventory)
+			}
+			return nil
 		},
 	}
 	runFlags(cmd, &o)
@@ -47,4 +55,14 @@ once.`,
 	cmd.Flags().StringVar(&bundleKey, "bundle-key", "", "minisign public key that must have signed the bundle (signature: bundle's name with .minisig)")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would change")
 	return cmd
+}
+
+// printBundleHint says how other commands find the artifacts of a bundle.
+func printBundleHint(e env, bundle, inventory string) error {
+	path, err := filepath.Abs(bundle)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "other commands download artifacts unless %s names the bundle:\nartifacts: {source: %s}\n", inventory, path)
+	return nil
 }
