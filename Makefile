@@ -147,6 +147,11 @@ e2e-tutorial: build packages ## the commands of docs/tutorial.md, on real hosts 
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m ./test/tutorial
 
+.PHONY: e2e-airgap
+e2e-airgap: build packages $(REGISTRY) ## a cluster from one file, and a registry behind a password and a proxy (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 30m ./test/airgap
+
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install
