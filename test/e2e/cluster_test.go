@@ -68,6 +68,7 @@ func TestCluster(t *testing.T) {
 		}
 	})
 	t.Run("diagnose names a stopped unit", func(t *testing.T) { diagnosed(t, s.on(t), "m1", "n1") })
+	t.Run("a playbook by a push", func(t *testing.T) { pushes(t, s.on(t)) })
 	t.Run("apply restores what differs", func(t *testing.T) { reconciled(t, s.on(t)) })
 	t.Run("one value by a plan, and back", func(t *testing.T) { changeOneValue(s.on(t)) })
 	t.Run("a bad value stops at one node", func(t *testing.T) { badValues(t, s) })
