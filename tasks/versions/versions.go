@@ -40,10 +40,12 @@ var pods = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler
 const kubeletConfig = "/var/lib/kubelet/config.yaml"
 
 // Check reads. The output has versions, by program, with a leading v where the program is
-// no distribution's build, and policies: cpuManagerPolicy and memoryManagerPolicy of the
-// kubelet, where its file sets them. A program that does not answer has no version.
+// no distribution's build; missing_images, the images that manifests name and containerd
+// does not have, by program; and policies: cpuManagerPolicy and memoryManagerPolicy of the
+// kubelet, where its file sets them. A program that does not answer has no version, and
+// neither has one whose image is missing: it does not run.
 func (*Components) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	found, policies := map[string]any{}, map[string]any{}
+	found, missing, policies := map[string]any{}, map[string]any{}, map[string]any{}
 	for _, p := range installed {
 		if _, err := os.Stat(sys.Path(p.unit)); err != nil {
 			continue
@@ -52,9 +54,18 @@ func (*Components) Check(ctx context.Context, sys engine.System) (engine.Change,
 			found[p.name] = v
 		}
 	}
+	named := map[string]image{}
 	for _, name := range pods {
-		if v := imageVersion(sys, manifests+name+".yaml"); v != "" {
-			found[name] = v
+		if i, ok := imageOf(sys, manifests+name+".yaml"); ok {
+			named[name] = i
+		}
+	}
+	has := imagesOf(ctx, sys, len(named) > 0)
+	for name, i := range named {
+		if has(i) {
+			found[name] = i.version
+		} else {
+			missing[name] = i.name
 		}
 	}
 	for _, key := range []string{"cpuManagerPolicy", "memoryManagerPolicy"} {
@@ -62,7 +73,7 @@ func (*Components) Check(ctx context.Context, sys engine.System) (engine.Change,
 			policies[key] = value
 		}
 	}
-	return engine.NoChange(engine.Output{"versions": found, "policies": policies}), nil
+	return engine.NoChange(engine.Output{"versions": found, "missing_images": missing, "policies": policies}), nil
 }
 
 // Apply is never needed.
@@ -94,21 +105,6 @@ func programVersion(ctx context.Context, sys engine.System, path string) string 
 	line, _, _ := strings.Cut(res.Stdout, "\n")
 	if m := number.FindStringSubmatch(line); m != nil {
 		return "v" + m[1]
-	}
-	return ""
-}
-
-// imageLine is the line of a manifest that names the image of its container.
-var imageLine = regexp.MustCompile(`(?m)^\s*(?:- )?image:\s*["']?[^\s"']*?:([\w][\w.-]*)(?:@\S+)?["']?\s*$`)
-
-// imageVersion returns the tag of the image in a manifest; "" when there is none.
-func imageVersion(sys engine.System, path string) string {
-	text, err := os.ReadFile(sys.Path(path))
-	if err != nil {
-		return ""
-	}
-	if m := imageLine.FindSubmatch(text); m != nil {
-		return string(m[1])
 	}
 	return ""
 }

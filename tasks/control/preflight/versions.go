@@ -44,6 +44,10 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 	}
 	wanted := slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool { return !slices.Contains(hosts, w.Host) })
 	if r.Upgrade {
+		rows := missingImages(actx, r.Versions, wanted)
+		if len(rows) > 0 {
+			return rows
+		}
 		return versionRows(actx, append(cluster.NotJoined(found, wanted), cluster.CheckUpgrade(found, wanted, r.Only...)...))
 	}
 	problems := cluster.RefuseChanges(found, wanted)
@@ -51,6 +55,21 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 		problems = append(problems, cluster.RefusePolicies(host, FoundPolicies(actx, host, r.Versions), c.Nodes[host])...)
 	}
 	return versionRows(actx, problems)
+}
+
+// missingImages returns a row for each manifest whose image the host does not have, and does
+// not get by this upgrade: somebody changed it.
+func missingImages(actx engine.ActionContext, name string, wanted []cluster.Running) []report.Row {
+	var rows []report.Row
+	for _, w := range wanted {
+		missing, _ := actionctx.Registered(actx, w.Host, name)["missing_images"].(map[string]any)
+		image, _ := missing[w.Component].(string)
+		if image != "" && !strings.HasSuffix(image, ":"+w.Version) {
+			rows = append(rows, report.Bad("versions", w.Host, "the manifest of %s names the image %s, which the host does not have", w.Component, image).
+				Advised("repair the cluster with the version that it has (deployer apply), then upgrade"))
+		}
+	}
+	return rows
 }
 
 // FoundVersions returns the components that the hosts of the run registered under a name.
