@@ -47,7 +47,7 @@ func lastLog(sys engine.System, m manifest) string {
 		}
 	}
 	if newest == "" {
-		return "none of its containers has written a log: is the kubelet running, and what does journalctl -u kubelet say?"
+		return "none of its containers has written a log: see journalctl -u kubelet on the host, and deployer verify, which has the reason when the kubelet has refused the pod"
 	}
 	return hostcmd.Tail(readEnd(newest, 16<<10), 20)
 }
