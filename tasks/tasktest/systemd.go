@@ -1,6 +1,7 @@
 package tasktest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -29,8 +30,14 @@ type FakeUnit struct {
 	Links     string // output of systemctl when it enables the unit
 	// OnStart decides how a start ends: the new ActiveState, default active.
 	OnStart func(start int) string
-	// FailStart makes systemctl start exit with 1.
+	Sub     string // default x
+	// FailStart makes systemctl start and restart exit with 1.
 	FailStart bool
+	// Begun is an attempt of systemd that is in progress and fails: systemctl start waits for
+	// it and exits with 1.
+	Begun bool
+	// Limited makes systemctl start and restart exit with 1 until reset-failed.
+	Limited bool
 	// Crashes is the number of times that the process ends by itself after a start, once for
 	// each query of its state.
 	Crashes int
@@ -146,9 +153,18 @@ func (s *Systemd) verb(verb string, u *FakeUnit) engine.CommandResult {
 		u.Active, u.pid, u.started = "inactive", 0, 0
 	case "reload":
 		u.changed = monotonic()
+	case "reset-failed":
+		u.Limited = false
 	case "start", "restart":
 		if u.Masked {
 			return engine.CommandResult{Exit: 1, Stderr: "Unit is masked.\n"}
+		}
+		if u.Limited {
+			return engine.CommandResult{Exit: 1, Stderr: "Start request repeated too quickly.\n"}
+		}
+		if verb == "start" && u.Begun {
+			u.Begun, u.Active = false, "failed"
+			return engine.CommandResult{Exit: 1, Stderr: "Job for the unit failed.\n"}
 		}
 		if verb == "restart" || u.Active != "active" {
 			u.restarts = 0
@@ -184,7 +200,7 @@ func (s *Systemd) show(u *FakeUnit) string {
 	if u.Masked {
 		load, state = "masked", "masked"
 	}
-	return fmt.Sprintf("LoadState=%s\nActiveState=%s\nSubState=x\nUnitFileState=%s\nType=%s\nNeedDaemonReload=%s\nCanReload=%s\n"+
+	return fmt.Sprintf("LoadState=%s\nActiveState=%s\nSubState=%s\nUnitFileState=%s\nType=%s\nNeedDaemonReload=%s\nCanReload=%s\n"+
 		"MainPID=%d\nNRestarts=%d\nInvocationID=%s\nResult=%s\nExecMainStartTimestampMonotonic=%d\nStateChangeTimestampMonotonic=%d\n",
-		load, u.Active, state, u.Type, word[u.Reload], word[u.CanReload], u.pid, u.restarts, u.invocation, result, u.started, u.changed)
+		load, u.Active, cmp.Or(u.Sub, "x"), state, u.Type, word[u.Reload], word[u.CanReload], u.pid, u.restarts, u.invocation, result, u.started, u.changed)
 }

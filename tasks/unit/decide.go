@@ -47,7 +47,12 @@ func (u *Unit) decide(sys engine.System, now status) (action, error) {
 
 func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
 	began := now.up() || u.NoBlock && now.Active == "activating"
-	if !began {
+	switch {
+	case !began && now.waits():
+		// systemd would keep a start in its queue until its own next attempt; restart acts at
+		// once (systemd src/core/service.c, service_start).
+		return action{verb: "restart", why: "it waits for its next attempt"}, nil
+	case !began:
 		return action{verb: "start"}, nil
 	}
 	var rec marks

@@ -40,6 +40,9 @@ type status struct {
 // up reports whether a unit runs, or is a completed one-shot unit that stays active.
 func (s status) up() bool { return s.Active == "active" || s.Active == "reloading" }
 
+// waits reports whether the unit failed and systemd will start it again (RestartSec).
+func (s status) waits() bool { return strings.HasPrefix(s.Sub, "auto-restart") }
+
 const properties = "LoadState,LoadError,ActiveState,SubState,UnitFileState,Type,NeedDaemonReload,CanReload,MainPID," +
 	"NRestarts,InvocationID,Result,ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic,StateChangeTimestampMonotonic,DropInPaths"
 

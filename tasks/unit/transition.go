@@ -26,7 +26,17 @@ func (u *Unit) transition(ctx context.Context, sys engine.System, before status,
 	if u.NoBlock && transition.verb != "stop" && transition.verb != "reload" {
 		argv = []string{"systemctl", "--no-block", transition.verb, u.Name}
 	}
+	if transition.verb != "stop" && (before.Active == "failed" || before.Active == "activating") {
+		// systemd refuses a sixth start within 10 s, its own attempts counted (systemd.unit(5),
+		// StartLimitBurst=). The start below reports what is wrong, so an error here is no news.
+		_, _ = hostcmd.Run(ctx, sys, "systemctl", "reset-failed", u.Name)
+	}
 	_, failed := hostcmd.Run(ctx, sys, argv...)
+	if failed != nil && transition.verb == "start" && before.Active == "activating" && ctx.Err() == nil {
+		// systemd joins a start with its own attempt in progress, which may have read files
+		// from before this run.
+		_, failed = hostcmd.Run(ctx, sys, "systemctl", "restart", u.Name)
+	}
 	if ctx.Err() != nil {
 		return before, context.Cause(ctx)
 	}

@@ -235,6 +235,32 @@ func TestRestartedAndReloadedActOnEveryRun(t *testing.T) {
 	}
 }
 
+// TestAttemptsOfSystemd checks a unit that failed and that systemd starts again by itself:
+// while it waits, while an attempt is in progress that fails, and after too many of them.
+func TestAttemptsOfSystemd(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		have tasktest.FakeUnit
+		want string
+	}{
+		"waits":       {tasktest.FakeUnit{Active: "activating", Sub: "auto-restart", Begun: true}, "x.service: restart: it waits for its next attempt"},
+		"too many":    {tasktest.FakeUnit{Active: "failed", Limited: true}, "x.service: start"},
+		"in progress": {tasktest.FakeUnit{Active: "activating", Sub: "start-pre", Begun: true}, "x.service: start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": &tt.have})
+			change := tasktest.Converge(t, sys, &Unit{Name: "x.service", State: "started", StableFor: quick()})
+			if diff := cmp.Diff([]string{tt.want}, tasktest.Actions(change)); diff != "" {
+				t.Error(diff)
+			}
+			if got := systemd.Starts("x.service"); got != 1 {
+				t.Errorf("%d starts, want 1", got)
+			}
+		})
+	}
+}
+
 func TestFailureMessages(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
