@@ -3,12 +3,16 @@ package drain
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/engine"
 	"deployer/tasks/control/kube/kubetest"
@@ -134,6 +138,39 @@ func TestLostAPIErrorNamesTheUncordonCommand(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
+	}
+}
+
+// TestPodOfATerminatingNamespace: the API refuses its eviction, and it goes with its
+// namespace.
+func TestPodOfATerminatingNamespace(t *testing.T) {
+	t.Parallel()
+	api := &kubetest.API{}
+	refused := make(chan bool, 10)
+	api.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/eviction") {
+			return false
+		}
+		refused <- true
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,
+			"message":"pods \"web-0\" is forbidden: unable to create new content in namespace default because it is being terminated",
+			"details":{"causes":[{"reason":"NamespaceTerminating","field":"metadata.namespace"}]}}`)
+		return true
+	}
+	c := serve(t, api)
+	putPod(api, "web-0", nil)
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}}
+	go func() {
+		<-refused
+		_ = c.DeletePod(context.Background(), &pod, nil) // as the namespace controller does
+	}()
+	if _, err := Drain(t.Context(), c, "n1", Options{Timeout: 20 * time.Second}, silent); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(api, "n1"); got != "cordoned, marked" {
+		t.Errorf("n1 is %s", got)
 	}
 }
 

@@ -31,8 +31,9 @@ func (e *BudgetError) Error() string { return e.Message }
 
 // Evict removes a pod within its disruption budgets. grace is the termination grace
 // period in seconds; nil: the pod's own. A pod that does not exist any more, or whose
-// name another pod has now, is no error. Evict fails with a *BudgetError when a
-// budget does not allow the eviction.
+// name another pod has now, is no error, and neither is a pod whose namespace is being
+// deleted: the API refuses evictions there, and the pod goes with its namespace. Evict
+// fails with a *BudgetError when a budget does not allow the eviction.
 func (c *Client) Evict(ctx context.Context, pod *corev1.Pod, grace *int64) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&policyv1.Eviction{
 		TypeMeta:      v1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
@@ -50,6 +51,9 @@ func (c *Client) Evict(ctx context.Context, pod *corev1.Pod, grace *int64) error
 		_, err := r.Create(ctx, &unstructured.Unstructured{Object: content}, v1.CreateOptions{}, "eviction")
 		if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 			return &BudgetError{err.Error()}
+		}
+		if apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return nil
 		}
 		return err
 	}))
