@@ -25,6 +25,9 @@ S3_SERVER_VERSION := v1.8.0
 S3_SERVER := $(CACHE)/tools/versitygw-$(S3_SERVER_VERSION)
 REGISTRY_VERSION := v3.1.2
 REGISTRY := $(CACHE)/tools/registry-$(REGISTRY_VERSION)
+GITEA_VERSION := v1.26.0
+GITEA_RUNNER_VERSION := v1.0.8
+GITEA := $(CACHE)/tools/gitea-$(GITEA_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
 # curl, and openssl signs as a foreign authority does), those of the
@@ -100,6 +103,26 @@ registry: $(REGISTRY) ## build the container registry that tests of images use w
 registry-path:
 	@echo $(REGISTRY)
 
+# module-source MODULE: the directory with a module's source.
+module-source = $$(go mod download -json $(1) | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p')
+
+# Both are built in the directories of their modules, whose files the server needs, too.
+$(GITEA):
+	rm -rf $@.partial && mkdir -p $@.partial
+	go build -C $(call module-source,gitea.com/gitea/runner@$(GITEA_RUNNER_VERSION)) -ldflags "-s -w" -o $@.partial/runner .
+	source=$(call module-source,code.gitea.io/gitea@$(GITEA_VERSION)); \
+	  go build -C $$source -tags "sqlite sqlite_unlock_notify" -ldflags "-s -w" -o $@.partial/gitea . && \
+	  cp -r $$source/{options,public,templates} $@.partial && chmod -R u+w $@.partial
+	mv $@.partial $@
+
+.PHONY: gitea
+gitea: $(GITEA) ## build the Gitea server and runner of make e2e-gitea (cached)
+
+# The output is the path: the test of pushes to Gitea calls it.
+.PHONY: gitea-path
+gitea-path:
+	@echo $(GITEA)
+
 # The output is the path: tests of backups call it.
 .PHONY: s3-server
 s3-server: $(S3_SERVER) ## build the S3-compatible object store of the tests (cached)
@@ -134,13 +157,18 @@ e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real host
 .PHONY: e2e-lifecycle
 e2e-lifecycle: build packages ## the life of a cluster after its installation, beside clients that use it (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
-	go test -tags lab -count=1 -v -timeout 120m -run 'TestLifecycle/$(SCENARIO)' ./test/lifecycle \
+	go test -tags lab -count=1 -v -timeout 360m -run 'TestLifecycle/$(SCENARIO)' ./test/lifecycle \
 	  -results $(or $(RESULTS),$(CURDIR)/bin/lifecycle) $(if $(SEED),-seed $(SEED)) $(if $(KILLS),-kills $(KILLS))
 
 .PHONY: e2e-ci
 e2e-ci: build packages ## two clusters of the lab deployed by git pushes over SSH (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 120m ./test/ci
+
+.PHONY: e2e-gitea
+e2e-gitea: build packages test-packages $(GITEA) ## a cluster deployed by workflows of a Gitea server (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 30m ./test/gitea
 
 .PHONY: e2e-tutorial
 e2e-tutorial: build packages ## the commands of docs/tutorial.md, on real hosts (needs root)

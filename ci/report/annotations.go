@@ -10,8 +10,8 @@ import (
 	"deployer/ci/gate"
 )
 
-// GitHub returns the findings as workflow commands, which GitHub, Gitea and Forgejo show at
-// the lines of a pull request.
+// GitHub returns the findings as workflow commands, which GitHub shows at the lines of a
+// pull request; Gitea shows them in the log of the job.
 func GitHub(r *Run) string {
 	var b strings.Builder
 	value := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")

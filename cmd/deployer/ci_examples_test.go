@@ -130,10 +130,14 @@ func TestExamplesOfActions(t *testing.T) {
 				s := newCISite(t)
 				summary := filepath.Join(s.root, "summary.md")
 				s.write("event.json", fmt.Sprintf(`{"before": %q}`, strings.TrimSpace(s.sh("", "git rev-parse HEAD~1"))), 0o644)
+				commit := strings.TrimSpace(s.sh("", "git rev-parse HEAD"))
+				if file == "forgejo.yaml" { // its steps check out themselves
+					s.sh("", "git push -q origin HEAD:change && rm -rf .git inventory.yaml")
+				}
 				for _, step := range workflow.Jobs[job].Steps {
 					if step.Run != "" {
 						s.sh("", step.Run, "CI=true", "GITHUB_ACTIONS=true", "GITHUB_BASE_REF=main", "GITHUB_STEP_SUMMARY="+summary, "RUNNER_TEMP="+s.root,
-							"GITHUB_SHA="+strings.TrimSpace(s.sh("", "git rev-parse HEAD")), "GITHUB_EVENT_PATH="+filepath.Join(s.root, "event.json"))
+							"GITHUB_SHA="+commit, "GITHUB_SERVER_URL=file://"+s.root, "GITHUB_REPOSITORY=origin.git", "GITHUB_EVENT_PATH="+filepath.Join(s.root, "event.json"))
 					}
 				}
 				s.requireVerbs(want...)
