@@ -19,6 +19,8 @@ import (
 	"deployer/project"
 	"deployer/runs"
 	"deployer/runs/history"
+	"deployer/runs/timeline/picture"
+	"deployer/runs/timeline/timelog"
 )
 
 func newRunsShow(e env) *cobra.Command {
@@ -36,13 +38,16 @@ a line with the header, then a line for each event.
 --html writes one HTML file that needs no other and asks for nothing from the network:
 failures, the lanes of all hosts over time, the critical path, the slowest steps, and
 the waits with the hosts that caused them. It is RUN.html in the working directory, or
-the file of --html=FILE; "-" means standard output.
+the file of --html=FILE; "-" means standard output. -o svg prints the lanes and the
+critical path as one picture, for a report; of more than 60 hosts it has those that
+failed and those of the critical path first.
 
 With --from-hosts, or when this machine has no such run, show reads the record that
 hosts of the inventory keep: the log without diffs. It says whether the run still goes
 on, as the run lock of these hosts tells, or was cut short.`,
 		Example: `  deployer runs show 20261121-14 -v
-  deployer runs show --html=last.html`,
+  deployer runs show --html=last.html
+  deployer runs show -o svg > last.svg`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: firstArg(completeRuns(anyRun)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,12 +68,14 @@ on, as the run lock of these hosts tells, or was cut short.`,
 				return writePage(e, r, file)
 			case output == "json":
 				return copyLog(e.stdout, r.Path)
+			case output == "svg":
+				return drawRun(e.stdout, r)
 			}
 			return showRun(e.stdout, r, verbose > 0)
 		},
 	}
 	o.flags(cmd)
-	outputFlag(cmd, &output, "text", "json")
+	outputFlag(cmd, &output, "text", "json", "svg")
 	htmlFlag(cmd, &file)
 	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs")
 	return cmd
@@ -82,6 +89,15 @@ func copyLog(w io.Writer, path string) error {
 		}
 		return enc.Encode(ev)
 	})
+}
+
+// drawRun prints the timeline of a run as a picture.
+func drawRun(w io.Writer, r *history.Entry) error {
+	t, err := timelog.Read(r.Record, r.Path)
+	if err != nil {
+		return err
+	}
+	return picture.Write(w, "run "+r.Header.Run, t)
 }
 
 func showRun(w io.Writer, r *history.Entry, diffs bool) error {

@@ -59,6 +59,8 @@ func TestRunPage(t *testing.T) {
 	_, complaint := s.deployer(exitUsage, "runs", "show", "--html", "last.html")
 	requireTexts(t, complaint, "--html=last.html")
 	s.deployer(exitUsage, "runs", "show", "--html", "-o", "json")
+	drawn, _ := s.deployer(exitOK, "runs", "show", run, "-o", "svg")
+	requireTexts(t, drawn, "<svg ", "run "+run+":", "</svg>")
 	s.deployer(exitOK, "runs", "show", "--html=last.html")
 	if _, err := os.Stat("last.html"); err != nil {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/runs/timeline"
+	"deployer/runs/timeline/timelog"
 )
 
 // Limits of the tables. The page says how many entries it leaves out.
@@ -50,17 +51,11 @@ type Fact struct{ Name, Value string }
 // Open makes the page of a run whose log is at path; see New. Lines of the log that are
 // damaged are left out, and the page says so.
 func Open(r *journal.Record, path, command string) (*Page, error) {
-	c := timeline.NewCollector(r.Header.Started)
-	err := journal.Scan(path, func(_ *journal.Header, e *engine.Event) error {
-		if e != nil {
-			c.Add(*e)
-		}
-		return nil
-	})
-	if err != nil && r.Damaged == nil {
+	t, err := timelog.Read(r, path)
+	if err != nil {
 		return nil, err
 	}
-	return New(r, c.Timeline(r.Hosts), command), nil
+	return New(r, t, command), nil
 }
 
 // New makes the page of a run: command is its command line, without secrets.
