@@ -28,25 +28,25 @@ func (k *checker) auditPolicy(value map[string]any) {
 	for i, rule := range p.Rules {
 		at := []string{"rules", fmt.Sprintf("[%d]", i)}
 		if !slices.Contains(levels, rule.Level) {
-			k.add(below(at, "level"), "%q is unknown: use None, Metadata, Request or RequestResponse", rule.Level)
+			k.add(childPath(at, "level"), "%q is unknown: use None, Metadata, Request or RequestResponse", rule.Level)
 		}
 		if len(rule.NonResourceURLs) > 0 && len(rule.Resources)+len(rule.Namespaces) > 0 {
-			k.add(below(at, "nonResourceURLs"), "a rule is for paths or for resources, not for both")
+			k.add(childPath(at, "nonResourceURLs"), "a rule is for paths or for resources, not for both")
 		}
 		for _, url := range rule.NonResourceURLs {
 			if url != "*" && (!strings.HasPrefix(url, "/") || strings.Contains(strings.TrimSuffix(url, "*"), "*")) {
-				k.add(below(at, "nonResourceURLs"), "%q does not begin with a slash, or has a * that is not at its end", url)
+				k.add(childPath(at, "nonResourceURLs"), "%q does not begin with a slash, or has a * that is not at its end", url)
 			}
 		}
 		for j, r := range rule.Resources {
 			if len(r.ResourceNames) > 0 && len(r.Resources) == 0 {
-				k.add(append(below(at, "resources"), fmt.Sprintf("[%d]", j), "resourceNames"), "resourceNames needs resources in the same rule")
+				k.add(append(childPath(at, "resources"), fmt.Sprintf("[%d]", j), "resourceNames"), "resourceNames needs resources in the same rule")
 			}
 			if strings.Contains(r.Group, "/") {
-				k.add(append(below(at, "resources"), fmt.Sprintf("[%d]", j), "group"), "%q has a version: write the group alone", r.Group)
+				k.add(append(childPath(at, "resources"), fmt.Sprintf("[%d]", j), "group"), "%q has a version: write the group alone", r.Group)
 			}
 		}
-		k.stages(below(at, "omitStages"), rule.OmitStages, stages)
+		k.stages(childPath(at, "omitStages"), rule.OmitStages, stages)
 	}
 }
 

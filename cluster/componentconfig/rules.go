@@ -78,7 +78,7 @@ func (k *checker) addressPort(key, value string) {
 func (k *checker) ranges(key string, list []string) {
 	for i, value := range list {
 		if _, err := netip.ParsePrefix(value); err != nil {
-			k.add(below(split(key), "["+strconv.Itoa(i)+"]"), "%q is not a range of addresses such as 10.0.0.0/16", value)
+			k.add(childPath(split(key), "["+strconv.Itoa(i)+"]"), "%q is not a range of addresses such as 10.0.0.0/16", value)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (k *checker) walk(value any, t reflect.Type, path []string) {
 		return
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		k.own(value, t, path)
+		k.unmarshaled(value, t, path)
 		return
 	}
 	switch t.Kind() {
@@ -39,7 +39,7 @@ func (k *checker) walk(value any, t reflect.Type, path []string) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(m)) {
-			k.walk(m[key], t.Elem(), below(path, key))
+			k.walk(m[key], t.Elem(), childPath(path, key))
 		}
 	case reflect.Interface: // anything
 	case reflect.Slice:
@@ -49,14 +49,14 @@ func (k *checker) walk(value any, t reflect.Type, path []string) {
 			return
 		}
 		for i, v := range list {
-			k.walk(v, t.Elem(), below(path, fmt.Sprintf("[%d]", i)))
+			k.walk(v, t.Elem(), childPath(path, fmt.Sprintf("[%d]", i)))
 		}
 	default:
-		k.plain(value, t, path)
+		k.scalar(value, t, path)
 	}
 }
 
-func below(path []string, key string) []string { return append(slices.Clone(path), key) }
+func childPath(path []string, key string) []string { return append(slices.Clone(path), key) }
 
 func (k *checker) fields(value any, t reflect.Type, path []string) {
 	m, ok := value.(map[string]any)
@@ -68,10 +68,10 @@ func (k *checker) fields(value any, t reflect.Type, path []string) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		field, ok := known[key]
 		if !ok {
-			k.add(below(path, key), "there is no such setting%s", strictyaml.DidYouMean(key, slices.Collect(maps.Keys(known))))
+			k.add(childPath(path, key), "there is no such setting%s", strictyaml.DidYouMean(key, slices.Collect(maps.Keys(known))))
 			continue
 		}
-		k.walk(m[key], field, below(path, key))
+		k.walk(m[key], field, childPath(path, key))
 	}
 }
 
@@ -93,8 +93,8 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// own decodes a type that reads its JSON itself: a duration, a quantity.
-func (k *checker) own(value any, t reflect.Type, path []string) {
+// unmarshaled checks a value of a type that reads its JSON itself: a duration, a quantity.
+func (k *checker) unmarshaled(value any, t reflect.Type, path []string) {
 	raw, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(raw, reflect.New(t).Interface())
@@ -110,7 +110,8 @@ func (k *checker) own(value any, t reflect.Type, path []string) {
 	}
 }
 
-func (k *checker) plain(value any, t reflect.Type, path []string) {
+// scalar checks a text, a truth value or a number.
+func (k *checker) scalar(value any, t reflect.Type, path []string) {
 	wants := map[reflect.Kind]string{reflect.String: "text", reflect.Bool: "true or false", reflect.Float32: "a number", reflect.Float64: "a number"}[t.Kind()]
 	if wants == "" {
 		wants = "a whole number"

@@ -52,7 +52,7 @@ func (p *dryRunState) wouldChange(path string) bool {
 		return true
 	}
 	for changed := range p.paths {
-		if below(changed, path) {
+		if isBelow(changed, path) {
 			return true
 		}
 	}
@@ -71,14 +71,14 @@ func (p *dryRunState) mayMake(dir string, real func(path string) string) bool {
 	dir = real(dir)
 	for path, action := range p.paths {
 		path = real(path)
-		if path == dir || below(path, dir) || action != engine.CreateDirectory && below(dir, path) {
+		if path == dir || isBelow(path, dir) || action != engine.CreateDirectory && isBelow(dir, path) {
 			return true
 		}
 	}
 	return false
 }
 
-func below(path, dir string) bool { return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
+func isBelow(path, dir string) bool { return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
 
 var _ engine.DryRunView = (*system)(nil)
 

@@ -34,7 +34,7 @@ func (f *Files) Walk(name string) ([]engine.FileEntry, error) {
 		if err != nil {
 			return err
 		}
-		e := engine.FileEntry{Name: below(root, p), Mode: info.Mode(), Size: info.Size()}
+		e := engine.FileEntry{Name: relativeTo(root, p), Mode: info.Mode(), Size: info.Size()}
 		switch {
 		case d.IsDir() && p == root:
 		case d.IsDir(), info.Mode().IsRegular():
@@ -47,8 +47,8 @@ func (f *Files) Walk(name string) ([]engine.FileEntry, error) {
 	return out, err
 }
 
-// below returns p relative to root; empty for root itself.
-func below(root, p string) string {
+// relativeTo returns p relative to root; empty for root itself.
+func relativeTo(root, p string) string {
 	switch {
 	case p == root:
 		return ""

@@ -128,12 +128,12 @@ func (c *Command) run(ctx context.Context, sys engine.System) (engine.Output, er
 	return outcome(ctx, sys, cmd, cmd.Argv, c.OKExits)
 }
 
-// outcome runs a program. said is its name in messages; the output has ran, rc, stdout
+// outcome runs a program. displayed is its name in messages; the output has ran, rc, stdout
 // and stderr, of the latter the first and last 512 KiB.
-func outcome(ctx context.Context, sys engine.System, cmd engine.Command, said []string, okExits []int) (engine.Output, error) {
+func outcome(ctx context.Context, sys engine.System, cmd engine.Command, displayed []string, okExits []int) (engine.Output, error) {
 	res, err := sys.Run(ctx, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(said), err)
+		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(displayed), err)
 	}
 	out := engine.Output{
 		"ran": true, "rc": res.Exit,
@@ -142,5 +142,5 @@ func outcome(ctx context.Context, sys engine.System, cmd engine.Command, said []
 	if res.Exit == 0 && len(okExits) == 0 || slices.Contains(okExits, res.Exit) {
 		return out, nil
 	}
-	return out, hostcmd.Failed(said, res)
+	return out, hostcmd.Failed(displayed, res)
 }

@@ -35,15 +35,15 @@ type Run struct {
 	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
-// said returns the name of the script in messages.
-func (r *Run) said() []string { return append([]string{r.Name}, r.Args...) }
+// displayed returns the name of the script in messages.
+func (r *Run) displayed() []string { return append([]string{r.Name}, r.Args...) }
 
 // Check evaluates creates and removes; it runs a script that only reads.
 func (r *Run) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if (r.Content == "") == (r.Blob == "") {
 		return engine.Change{}, errors.New("either content or blob is required")
 	}
-	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.said()), Action: "run script"}
+	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(r.displayed()), Action: "run script"}
 	return program{r.Creates, r.Removes, r.OnResume, r.ReadOnly, effect, r.run}.check(ctx, sys)
 }
 
@@ -69,13 +69,13 @@ func (r *Run) run(ctx context.Context, sys engine.System) (engine.Output, error)
 		cmd.Env = append(cmd.Env, key+"="+r.Env[key])
 	}
 	for range busyTries {
-		out, err := outcome(ctx, sys, cmd, r.said(), r.OKExits)
+		out, err := outcome(ctx, sys, cmd, r.displayed(), r.OKExits)
 		if !errors.Is(err, syscall.ETXTBSY) {
 			return out, err
 		}
 		time.Sleep(busyWait)
 	}
-	return outcome(ctx, sys, cmd, r.said(), r.OKExits)
+	return outcome(ctx, sys, cmd, r.displayed(), r.OKExits)
 }
 
 // Executing a file fails with ETXTBSY while the new process of another step, which has

@@ -94,7 +94,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	ran, err := r.prove(ctx, sys, cmp.Or(r.Timeout, time.Minute))
 	if err != nil {
 		return nil, &engine.Failure{
-			Message: fmt.Sprintf("%s is not well after %s: %v", r.unit(), time.Since(began).Round(100*time.Millisecond), err),
+			Message: fmt.Sprintf("%s is not healthy after %s: %v", r.unit(), time.Since(began).Round(100*time.Millisecond), err),
 			Detail:  unit.Journal(context.WithoutCancel(ctx), sys, r.unit()),
 		}
 	}

@@ -75,7 +75,7 @@ func checkAbsent(sys engine.System, paths []string, follow bool) (engine.Change,
 		}
 		action := "remove"
 		if info.IsDir() {
-			_, tooMuch, err := below(sys, path)
+			_, tooMuch, err := listTree(sys, path)
 			if err != nil {
 				return engine.Change{}, err
 			}

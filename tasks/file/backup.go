@@ -16,10 +16,10 @@ const (
 	maxKeptBytes = 64 << 20
 )
 
-// below lists a directory and everything in it, entries before their directory: a
+// listTree lists a directory and everything in it, entries before their directory: a
 // revert works in reverse order and needs a directory before its files. tooMuch is
 // the reason why there is no backup.
-func below(sys engine.System, path string) (paths []string, tooMuch string, err error) {
+func listTree(sys engine.System, path string) (paths []string, tooMuch string, err error) {
 	bytes := int64(0)
 	root := sys.Path(path)
 	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func backUpAll(sys engine.System, path string, info os.FileInfo) error {
 	if !info.IsDir() {
 		return sys.Backup(path)
 	}
-	paths, tooMuch, err := below(sys, path)
+	paths, tooMuch, err := listTree(sys, path)
 	if err != nil {
 		return err
 	}
