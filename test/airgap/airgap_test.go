@@ -35,12 +35,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAirGap installs from a bundle, and pulls from a private registry.
+// TestAirGap installs from a bundle, promotes an image that the cluster has proved, and pulls
+// from a private registry.
 func TestAirGap(t *testing.T) {
 	s := harness.New(t, "airgap", plan.Spec{Masters: 1, Minions: 1})
 	if !t.Run("bundle", func(t *testing.T) { installFromBundle(t, s.On(t)) }) {
 		return
 	}
+	t.Run("promotion", func(t *testing.T) { promotion(t, s.On(t)) })
 	t.Run("private registry", func(t *testing.T) { privateRegistry(t, s.On(t)) })
 }
 

@@ -45,17 +45,33 @@ func (s *Site) DeployerCommand(ctx context.Context, args ...string) *exec.Cmd {
 	if !slices.Contains([]string{"apply", "runs"}, args[0]) {
 		argv = slices.Insert(argv, 2, "-i", s.Inventory)
 	}
+	return s.command(ctx, argv)
+}
+
+func (s *Site) command(ctx context.Context, argv []string) *exec.Cmd {
 	cmd := s.Command(ctx, argv...)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.State)
 	return cmd
 }
 
-// Deployer runs a deployer command, for at most 15 minutes.
+// Deployer runs a deployer command on the site's inventory, for at most 15 minutes.
 func (s *Site) Deployer(args ...string) Outcome {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(s.T.Context(), 15*time.Minute)
 	defer cancel()
-	cmd := s.DeployerCommand(ctx, args...)
+	return s.run(s.DeployerCommand(ctx, args...), args)
+}
+
+// Run runs a deployer command without -i, for at most 15 minutes.
+func (s *Site) Run(args ...string) Outcome {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 15*time.Minute)
+	defer cancel()
+	return s.run(s.command(ctx, append([]string{Binary(s.T)}, args...)), args)
+}
+
+func (s *Site) run(cmd *exec.Cmd, args []string) Outcome {
+	s.T.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()

@@ -40,14 +40,29 @@ func Start(t testing.TB) (address string, ok bool) {
 	return address, true
 }
 
-// StartPrivate starts a registry on an address of a network that wants a user and a
-// password, and has a certificate. It ends the test when the registry was not built.
-func StartPrivate(t testing.TB, network server.Network, address string, certificate server.Certificate, user, password string) {
+// StartOpen starts a registry without passwords and encryption on an address of a network.
+// It ends the test when the registry was not built.
+func StartOpen(t testing.TB, network server.Network, address string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DialContext: network.Dial}}
+	t.Cleanup(client.CloseIdleConnections)
+	start(t, network, built(t), address, "", func(context.Context) error { return answers(client, "http://"+address) })
+}
+
+// built returns the program of the registry.
+func built(t testing.TB) string {
 	t.Helper()
 	program := server.Make(t, "registry-path")
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("%v: run `make registry` first", err)
 	}
+	return program
+}
+
+// StartPrivate starts a registry on an address of a network that wants a user and a
+// password, and has a certificate. It ends the test when the registry was not built.
+func StartPrivate(t testing.TB, network server.Network, address string, certificate server.Certificate, user, password string) {
+	t.Helper()
 	dir := t.TempDir()
 	certificate.Write(t, dir)
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -60,7 +75,7 @@ func StartPrivate(t testing.TB, network server.Network, address string, certific
 	}
 	client := &http.Client{Transport: certificate.Transport(t, network)}
 	more := fmt.Sprintf("  tls: {certificate: %q, key: %q}\nauth:\n  htpasswd: {realm: test, path: %q}\n", filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"), users)
-	start(t, network, program, address, more, func(context.Context) error { return answers(client, "https://"+address) })
+	start(t, network, built(t), address, more, func(context.Context) error { return answers(client, "https://"+address) })
 }
 
 // start starts the registry with more lines of configuration.
