@@ -41,7 +41,7 @@ var hostRules = []func(Host) []Finding{
 func Examine(h Host) []Finding {
 	if h.Unreachable != "" {
 		return []Finding{{Severity: Critical, Title: "host could not be examined", Host: h.Name, Evidence: h.Unreachable,
-			Advice: "check power, network and SSH of the host", Guide: "reaching-hosts.md#when-it-does-not-work"}}
+			Advice: "check power, network and SSH of the host", Guide: "reaching-hosts.md#errors"}}
 	}
 	var out []Finding
 	for _, rule := range hostRules {
