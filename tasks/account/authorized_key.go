@@ -117,7 +117,7 @@ func (acc *account) look(sys engine.System) (have presence, err error) {
 		have.access = append(have.access, acc.wrong(name, info)...)
 		have.fileThis = name == keysFile
 	}
-	data, err := root.ReadFile(keysFile)
+	data, err := hostfile.ReadFileIn(home, keysFile)
 	have.content = string(data)
 	return have, err
 }

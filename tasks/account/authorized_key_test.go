@@ -115,6 +115,20 @@ func TestLinksOutOfTheHomeAreNotFollowed(t *testing.T) {
 	}
 }
 
+// TestHugeKeysFileIsRefused: a user cannot make the agent read more than fits into memory.
+func TestHugeKeysFileIsRefused(t *testing.T) {
+	t.Parallel()
+	sys := home(t)
+	sys.Write(t, "/home/ops/.ssh/authorized_keys", keyB+"\n", 0o600)
+	if err := os.Truncate(sys.Path("/home/ops/.ssh/authorized_keys"), 64<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := tasktest.Run(t, sys, &AuthorizedKey{User: "ops", Key: strictyaml.Texts{keyA}})
+	if err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAuthorizedKeyErrors(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]*AuthorizedKey{

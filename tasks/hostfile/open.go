@@ -2,9 +2,12 @@ package hostfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"deployer/engine"
 	"deployer/engine/hostpath"
@@ -41,14 +44,49 @@ func Open(sys engine.System, path string) (*os.File, error) {
 	return n.File()
 }
 
-// ReadFile reads the whole file at the host's path, which Open opens.
+// maxRead is the maximum number of bytes of a file that is read as a whole: far above any
+// file that modules compare or edit, and little enough that a sparse file of a user does not
+// exhaust the memory of the agent.
+const maxRead = 64 << 20
+
+// ReadFile reads the whole file at the host's path, which Open opens. A file of more than
+// maxRead bytes is an error.
 func ReadFile(sys engine.System, path string) ([]byte, error) {
 	f, err := Open(sys, path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(f)
+	return readWhole(f, path)
+}
+
+// ReadFileIn is ReadFile for a path below an open directory. Links that stay in the directory
+// are followed.
+func ReadFileIn(dir *hostpath.Dir, name string) ([]byte, error) {
+	// A pipe in the place of the file would block the open until somebody writes to it.
+	f, err := dir.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readWhole(f, filepath.Join(dir.Path(), name))
+}
+
+// readWhole reads an open file, which must be a regular one. A file of /proc has the size 0,
+// and one that is written to grows, so its size says nothing.
+func readWhole(f *os.File, path string) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file but %s", path, hostpath.Describe(info))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err == nil && len(data) > maxRead {
+		return nil, fmt.Errorf("%s has more than %d MiB, which is too much to be read at once", path, maxRead>>20)
+	}
+	return data, err
 }
 
 // OpenDir opens the directory at the host's path.
