@@ -3,6 +3,7 @@ package componentconfig
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"deployer/strictyaml"
@@ -42,8 +43,9 @@ func (k *checker) gates() {
 				}
 				k.at = []string{"overrides", p.key, "extra_args", "feature-gates"}
 				for pair := range strings.SplitSeq(value, ",") {
-					name, _, _ := strings.Cut(pair, "=")
+					name, value, _ := strings.Cut(pair, "=")
 					k.gate(table, nil, strings.TrimSpace(name), p)
+					k.gateValue(strings.TrimSpace(name), strings.TrimSpace(value))
 				}
 			}
 			file := map[string]map[string]any{"kubelet": n.KubeletConfig, "kube_proxy": n.KubeProxyConfig}[p.key]
@@ -65,4 +67,12 @@ func (k *checker) gate(table, path []string, name string, p program) {
 		return
 	}
 	k.add(path, "Kubernetes %s has no feature gate %q%s", p.version, name, strictyaml.DidYouMean(name, table))
+}
+
+// gateValue checks the value of a gate in a flag. Components parse it with
+// strconv.ParseBool: kubernetes component-base/featuregate/feature_gate.go.
+func (k *checker) gateValue(name, value string) {
+	if _, err := strconv.ParseBool(value); name != "" && err != nil {
+		k.add(nil, "the value of feature gate %s, %q, is not true or false", name, value)
+	}
 }
