@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"deployer/engine"
 	"deployer/tasks/archive"
@@ -14,6 +15,7 @@ import (
 	"deployer/tasks/gitclone"
 	"deployer/tasks/stat"
 	"deployer/tasks/tasktest"
+	"deployer/tasks/wait"
 )
 
 // moveAside moves a directory of the host to the path to, and puts a link in its place.
@@ -126,8 +128,11 @@ func TestModulesDoNotFollowLinksOfUsersInParentDirectories(t *testing.T) {
 		"blob_install": func(sys *tasktest.System) engine.Module {
 			return &artifact.Install{Blob: sys.AddBlob([]byte("new")), Dest: "/open/conf/sub/program"}
 		},
-		"git":       func(*tasktest.System) engine.Module { return &gitclone.Git{Repo: "/repo", Dest: "/open/conf/clone"} },
-		"read":      func(*tasktest.System) engine.Module { return &stat.Read{Paths: []string{"/open/conf/x"}} },
+		"git":  func(*tasktest.System) engine.Module { return &gitclone.Git{Repo: "/repo", Dest: "/open/conf/clone"} },
+		"read": func(*tasktest.System) engine.Module { return &stat.Read{Paths: []string{"/open/conf/x"}} },
+		"wait_for": func(*tasktest.System) engine.Module {
+			return &wait.For{Path: "/open/conf/x", SearchRegex: "secret", Timeout: time.Millisecond, Interval: time.Millisecond}
+		},
 		"read_part": func(*tasktest.System) engine.Module { return &stat.Part{Path: "/open/conf/x"} },
 		"stat for fetch": func(*tasktest.System) engine.Module {
 			return &stat.Stat{Path: "/open/conf/x", Follow: true, OnlyTrusted: true, Checksum: true}
@@ -166,6 +171,7 @@ func TestFollowAllowsLinksOfUsers(t *testing.T) {
 		"read":      &stat.Read{Paths: []string{"/open/conf/x"}, Follow: true},
 		"read_part": &stat.Part{Path: "/open/conf/x", Follow: true},
 		"stat":      &stat.Stat{Path: "/open/conf/x", Follow: true, Checksum: true},
+		"wait_for":  &wait.For{Path: "/open/conf/x", SearchRegex: "old", Follow: true, Timeout: time.Second, Interval: time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // issued returns the certificate that an external authority has issued for the key of a
-// host's request. external is false when the run signs the certificate itself.
+// host's request. external is false when the run signs the certificate itself. The host
+// gets the error, so it names a file of the controller without its directory.
 func issued(c *cluster.Cluster, host, name string, csr []byte, now time.Time) (cert []byte, isExternal bool, err error) {
 	list := c.ExternalCertificates(host)
 	i := slices.IndexFunc(list, func(cert cluster.Certificate) bool { return cert.Name == name })
@@ -32,7 +34,7 @@ func issued(c *cluster.Cluster, host, name string, csr []byte, now time.Time) (c
 		return nil, true, fmt.Errorf("the external %s authority has issued no certificate %s for %s: write the request with deployer certs requests, and have it signed", want.Authority, name, host)
 	}
 	if _, err := external.Verify(want, found.PEM, key, authority, now); err != nil {
-		return nil, true, fmt.Errorf("%s: %w; write the request again with deployer certs requests, and have it signed", found.File, err)
+		return nil, true, fmt.Errorf("%s: %w; write the request again with deployer certs requests, and have it signed", filepath.Base(found.File), err)
 	}
 	return found.PEM, true, nil
 }

@@ -67,7 +67,7 @@ func TestIssuedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ExternalAuthorities.Issued[cluster.RequestPath("n1", proxy)] = cluster.IssuedCertificate{File: "requests/kube-proxy.crt", PEM: signed}
+	c.ExternalAuthorities.Issued[cluster.RequestPath("n1", proxy)] = cluster.IssuedCertificate{File: "/home/ops/site/requests/kube-proxy.crt", PEM: signed}
 	for name, tt := range map[string]struct {
 		host, cert string
 		csr        []byte
@@ -75,7 +75,7 @@ func TestIssuedCertificates(t *testing.T) {
 		want       string
 	}{
 		"issued":            {"n1", "kube-proxy", csr, true, ""},
-		"another key":       {"n1", "kube-proxy", another, true, "requests/kube-proxy.crt: its public key is not that of the request"},
+		"another key":       {"n1", "kube-proxy", another, true, "kube-proxy.crt: its public key is not that of the request"},
 		"another name":      {"n1", "kube-proxy", stranger, true, `its common name is "system:masters"`},
 		"another authority": {"n1", "etcd/peer", csr, false, ""},
 		"another host":      {"n2", "kube-proxy", csr, false, ""},
@@ -83,6 +83,9 @@ func TestIssuedCertificates(t *testing.T) {
 		got, ext, err := issued(c, tt.host, tt.cert, tt.csr, now)
 		if ext != tt.external || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || tt.want == "" && ext && string(got) != string(signed) {
 			t.Errorf("%s: %t, %v", name, ext, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "/home/ops") {
+			t.Errorf("%s: the host learns a path of the controller: %v", name, err)
 		}
 	}
 

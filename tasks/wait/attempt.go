@@ -10,10 +10,12 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"syscall"
 	"time"
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
 )
 
 // try evaluates the conditions once; the error describes the first one that is not met.
@@ -96,9 +98,12 @@ const maxSearched = 8 << 20
 
 // found reports whether the path exists and matches; the error describes why not.
 func (w *For) found(sys engine.System) (bool, error) {
-	info, err := os.Stat(sys.Path(w.Path))
-	if err != nil {
+	info, err := w.stat(sys)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("%s does not exist yet: %w", w.Path, err)
+	}
+	if err != nil {
+		return false, err
 	}
 	if w.SearchRegex == "" {
 		return true, nil
@@ -106,11 +111,14 @@ func (w *For) found(sys engine.System) (bool, error) {
 	if !info.Mode().IsRegular() { // opening a pipe blocks until its other end is opened
 		return false, fmt.Errorf("%s is not a regular file, so search_regex cannot be applied", w.Path)
 	}
-	f, err := os.Open(sys.Path(w.Path))
+	f, err := w.open(sys)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = f.Close() }()
+	if info, err = f.Stat(); err != nil {
+		return false, err
+	}
 	want, err := regexp.Compile(w.SearchRegex)
 	if err != nil {
 		return false, err
@@ -121,6 +129,21 @@ func (w *For) found(sys engine.System) (bool, error) {
 		return false, fmt.Errorf("reading %s: %w", w.Path, err)
 	}
 	return want.Match(content), nil
+}
+
+func (w *For) stat(sys engine.System) (fs.FileInfo, error) {
+	if w.Follow {
+		return os.Stat(sys.Path(w.Path))
+	}
+	return hostfile.Stat(sys, w.Path)
+}
+
+// open opens the file without waiting for the other end of a pipe.
+func (w *For) open(sys engine.System) (*os.File, error) {
+	if w.Follow {
+		return os.OpenFile(sys.Path(w.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	return hostfile.Open(sys, w.Path)
 }
 
 func (w *For) address() string {

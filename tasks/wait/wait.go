@@ -22,6 +22,7 @@ type For struct {
 	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
 	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`
 	Path        string          `yaml:"path" doc:"absolute path that must exist"`
+	Follow      bool            `yaml:"follow" doc:"follow symbolic links of other users to path; links of root are followed in any case. Default false"`
 	SearchRegex string          `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
 	Socket      string          `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
 	HTTP        *httpcheck.HTTP `yaml:"http" doc:"HTTP request whose response must be as expected"`
