@@ -142,13 +142,18 @@ func bundleMembers(file *os.File) (bundleDocument, map[string]section, error) {
 	if !ok || index.size > limit {
 		return document, nil, fmt.Errorf("it has no usable member %s: it is no bundle of deployer images bundle", bundleIndex)
 	}
+	// The number comes first: a newer format may have keys that this version does not know.
+	var head struct {
+		Format int `yaml:"format"`
+	}
+	err := yaml.NewDecoder(io.NewSectionReader(file, index.offset, index.size)).Decode(&head)
+	if err == nil && head.Format != BundleFormat {
+		return document, nil, fmt.Errorf("it has the format %d and this version of deployer knows %d: use the version that has written it", head.Format, BundleFormat)
+	}
 	decoder := yaml.NewDecoder(io.NewSectionReader(file, index.offset, index.size))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&document); err != nil {
 		return document, nil, fmt.Errorf("%s: %w", bundleIndex, err)
-	}
-	if document.Format != BundleFormat {
-		return document, nil, fmt.Errorf("it has the format %d and this version of deployer knows %d: use the version that has written it", document.Format, BundleFormat)
 	}
 	for _, e := range document.Entries {
 		if err := e.check(); err != nil {

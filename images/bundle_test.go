@@ -88,6 +88,14 @@ func TestBundleIsVerified(t *testing.T) {
 	if err := newResolver(t, c, source).Fetch(t.Context(), []Ref{toolRef}, nil); !errors.Is(err, ErrMismatch) {
 		t.Errorf("error is %v, want a mismatch", err)
 	}
+	newer := bytes.Replace(content, []byte("format: 1\n"), []byte("format: 7\n"), 1)
+	newer = bytes.Replace(newer, []byte("\nversions:"), []byte("\nversionz:"), 1)
+	if err := os.WriteFile(path, newer, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenBundle(path, ""); err == nil || !strings.Contains(err.Error(), "it has the format 7") {
+		t.Errorf("a newer format with another key: error is %v", err)
+	}
 	for name, content := range map[string][]byte{"cut": content[:len(content)/2], "text": []byte("hello"), "other tar": make([]byte, 10240)} {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)

@@ -168,6 +168,13 @@ func TestPackageLockFile(t *testing.T) {
 	if err := lock.Write(); err != nil {
 		t.Fatal(err)
 	}
+	golden, err := os.ReadFile(filepath.Join("testdata", "images-1.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != string(golden) {
+		t.Errorf("written in another form than its format: give it another number, and read the old one:\n%s%v", got, err)
+	}
 	again, err := ReadPackageLock(path)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +182,7 @@ func TestPackageLockFile(t *testing.T) {
 	if got, ok := again.Find("a", "amd64"); !ok || got.Packages[0] != image.Packages[0] {
 		t.Errorf("read %+v", got)
 	}
-	if err := os.WriteFile(path, []byte("format: 9\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("format: 9\npins: {a: b}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ReadPackageLock(path); err == nil || !strings.Contains(err.Error(), "has the format 9") {

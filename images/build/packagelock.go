@@ -64,14 +64,18 @@ func ReadPackageLock(path string) (*PackageLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading lock of packages: %w", err)
 	}
+	// The number comes first: a newer format may have keys that this version does not know.
+	head := struct {
+		Format int `yaml:"format"`
+	}{packageLockFormat}
+	if err := yaml.Unmarshal(content, &head); err == nil && head.Format != packageLockFormat {
+		return nil, fmt.Errorf("lock of packages %s has the format %d and this version of deployer knows %d: use the version that has written it",
+			path, head.Format, packageLockFormat)
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(lock); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading lock of packages %s: %w", path, err)
-	}
-	if lock.Format != packageLockFormat {
-		return nil, fmt.Errorf("lock of packages %s has the format %d and this version of deployer knows %d: use the version that has written it",
-			path, lock.Format, packageLockFormat)
 	}
 	return lock, nil
 }

@@ -18,8 +18,13 @@ import (
 // open until its authority has issued the certificate.
 const indexFile = "requests.json"
 
+// indexFormat is the number of the format of the index file. Files without a number are of
+// format 0, which differs from 1 by the missing number only.
+const indexFormat = 1
+
 // Index is the content of the file that lists the open requests of a directory.
 type Index struct {
+	Format   int                `json:"format"`
 	Requests []external.Request `json:"requests"` // sorted by path
 }
 
@@ -41,6 +46,12 @@ func ReadIndex(dir string) (Index, error) {
 	if err != nil {
 		return Index{}, err
 	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &head); err == nil && (head.Format < 0 || head.Format > indexFormat) {
+		return Index{}, fmt.Errorf("%s in %s has the format %d and this version of deployer knows %d: use the version that has written it", indexFile, dir, head.Format, indexFormat)
+	}
 	var index Index
 	if err := json.Unmarshal(data, &index); err != nil {
 		return Index{}, fmt.Errorf("reading %s in %s: %w; remove the file, and run the same command to write it again", indexFile, dir, err)
@@ -50,7 +61,7 @@ func ReadIndex(dir string) (Index, error) {
 
 // encode returns the content of the index file, sorted by path.
 func (i Index) encode() ([]byte, error) {
-	i.Requests = slices.Clone(i.Requests)
+	i.Format, i.Requests = indexFormat, slices.Clone(i.Requests)
 	slices.SortFunc(i.Requests, func(a, b external.Request) int { return strings.Compare(a.Request, b.Request) })
 	data, err := json.MarshalIndent(i, "", "  ")
 	return append(data, '\n'), err
