@@ -90,8 +90,10 @@
 // keywords of these forms, of roles and of plays: the tasks inside inherit them unless
 // they have their own. A host evaluates the condition of a block once, when it enters the
 // block; the throttle of a block holds for all of it. In rescue and always, `failure` has
-// message, detail and step. A task whose condition does not hold waits for no label and
-// does not count for a throttle.
+// message, detail and step. A host that fails inside a throttle keeps its place until its
+// failure counts for max_fail and its cleanups, such as the end of a cordon, have run; a
+// failure that a rescue part handles does not count. A task whose condition does not hold
+// waits for no label and does not count for a throttle.
 //
 // # Rollouts
 //

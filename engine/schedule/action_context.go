@@ -117,9 +117,9 @@ func (s *actionContext) session(ctx context.Context, host string) (session.Sessi
 		session session.Session
 		err     error
 	}
-	got := make(chan opened, 1)
+	got, stop := make(chan opened, 1), s.host.stop()
 	go func() {
-		s, err := l.Get(r.stop, r.stop, 1)
+		s, err := l.Get(stop, stop, 1)
 		got <- opened{s, asHostFailure(err)}
 	}()
 	select {

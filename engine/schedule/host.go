@@ -46,6 +46,8 @@ type host struct {
 	// begun is the block whose rollout the host has begun; nil for none.
 	begun     *program.Block
 	restoring *engine.RestoreResult
+	// failureCounted is true when the failure budget has counted the host's failure.
+	failureCounted bool
 	// retained is the approximate size of the results that the run keeps of the host, in
 	// bytes.
 	retained int
@@ -166,37 +168,54 @@ func (h *host) park(ctx context.Context, err error) {
 		return
 	}
 	var f *hostFailure
-	counts := false
 	h.mu.Lock()
 	switch {
 	case ctx.Err() != nil || !errors.As(err, &f) || f.cancelled:
 		h.rep.Cancelled = true
 	default:
-		counts = true
 		h.rep.Failure = h.run.opts.Redactor.Failure(f.failure)
 		h.rep.FailedStep, h.rep.Unreachable, h.rep.RunOnce, h.rep.Restored = f.step, f.unreachable, f.runOnce, f.restored
 	}
 	h.mu.Unlock()
-	if counts && f.runOnce {
-		err = errors.New(runOnceFailure(f.step, h.name, err.Error()))
-	}
-	text := h.run.opts.Redactor.Text(err.Error())
+	text := h.failureText(err)
 	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
-	// The budget comes first: when it is exceeded, hosts that wait for this
-	// host are to see that as the cause.
-	if counts && f.runOnce {
-		h.run.abort(err)
-	} else if p := h.play(); counts && p != nil && p.AnyErrorsFatal {
-		h.run.abort(fmt.Errorf("%s failed in play %q, for which any_errors_fatal is set: %s", h.name, p.Name, text))
-	} else if counts {
-		if over := h.run.budget.lose(h.name, h.play()); over != nil {
-			h.run.abort(fmt.Errorf("%w; first cause on %s: %s", over, h.name, text))
-		}
-	}
+	// The budget comes first: when it is exceeded, hosts that wait for this host are to see
+	// that as the cause, and no host may take its place in a throttle.
+	h.countFailure(ctx, err)
 	h.run.coordinator.leave(h, text, false)
 	if f != nil && f.unreachable {
 		h.connection.Drop(h.live())
 	}
+}
+
+// countFailure counts the host's failure once and aborts the run when the budget, the play or
+// the task permits no more. The end of a run and cancelled hosts do not count.
+func (h *host) countFailure(ctx context.Context, err error) {
+	var f *hostFailure
+	if h.failureCounted || ctx.Err() != nil || !errors.As(err, &f) || f.cancelled {
+		return
+	}
+	h.failureCounted = true
+	text, p := h.failureText(err), h.play()
+	switch {
+	case f.runOnce:
+		h.run.abort(errors.New(text))
+	case p != nil && p.AnyErrorsFatal:
+		h.run.abort(fmt.Errorf("%s failed in play %q, for which any_errors_fatal is set: %s", h.name, p.Name, text))
+	default:
+		if over := h.run.budget.lose(h.name, p); over != nil {
+			h.run.abort(fmt.Errorf("%w; first cause on %s: %s", over, h.name, text))
+		}
+	}
+}
+
+// failureText returns the reason why the host leaves the run, without secrets.
+func (h *host) failureText(err error) string {
+	var f *hostFailure
+	if errors.As(err, &f) && f.runOnce {
+		err = errors.New(runOnceFailure(f.step, h.name, err.Error()))
+	}
+	return h.run.opts.Redactor.Text(err.Error())
 }
 
 // play returns the play of the cursor, or the host's next play; nil after the last.
@@ -213,7 +232,8 @@ func (h *host) play() *program.Play {
 }
 
 // rescue moves the cursor to the rescue or always part of a block around a failure. Without
-// one, it returns the failure.
+// one, it returns the failure, and the host keeps its places in throttles until it is parked,
+// so that the next host begins after the failure counts and the cleanups have run.
 func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 	at := h.cursor
 	for b := h.run.prog.Ops[at].Block; b != nil; b = b.Parent {
@@ -224,9 +244,11 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 		case inside && b.Always > at && h.runsAlways(b):
 			to = b.Always + 1
 			why = h.beginPostTasks(b, f)
+			if !h.willBeRescued(b, at) && h.inRollout == nil { // a rollout decides itself who is next
+				h.countFailure(ctx, f)
+			}
 		default: // in the block's last part, or at its begin or end
 			f = h.failBlock(ctx, b, f)
-			h.leaveThrottle(b)
 			delete(h.pendingFailures, b)
 			continue
 		}
@@ -236,10 +258,22 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 	return f
 }
 
+// willBeRescued reports whether a block around b has a rescue part for a failure at an
+// operation.
+func (h *host) willBeRescued(b *program.Block, at int) bool {
+	for b = b.Parent; b != nil; b = b.Parent {
+		if at > b.Begin && at < b.End && b.Rescue > at {
+			return true
+		}
+	}
+	return false
+}
+
 // handleFailure moves the cursor to the part of a block that handles a failure.
 func (h *host) handleFailure(b *program.Block, to int, f *hostFailure) {
 	h.pendingFailures[b] = f
 	h.vars.Assign("failure", map[string]any{"message": f.failure.Message, "detail": f.failure.Detail, "step": f.step})
+	h.run.coordinator.exitInside(h, b)
 	h.run.coordinator.jump(h, to, lost)
 	h.cursor = to
 }

@@ -229,7 +229,7 @@ func (p *prepareContext) Artifact(ctx context.Context, name, version string) (en
 		return engine.Blob{}, errors.New("this run was started without a source of artifacts")
 	}
 	run := p.host.run
-	on, err := p.on.Get(ctx, run.stop, run.opts.Retry.Attempts)
+	on, err := p.on.Get(ctx, p.host.stop(), run.opts.Retry.Attempts)
 	if err != nil {
 		return engine.Blob{}, asHostFailure(err)
 	}

@@ -30,11 +30,14 @@ type run struct {
 	shared         normalizer
 	args           argsCache
 	// stop ends when the run must end after the steps in flight; its cause is the reason.
-	stop      context.Context
-	ctx       context.Context // of Run; done when the run must end at once
-	stopNow   context.CancelCauseFunc
-	announced []sync.Once // of each play
-	cleanups  *engine.Cleanups
+	stop    context.Context
+	stopNow context.CancelCauseFunc
+	// interrupt ends, and stop with it, when the user has interrupted the run.
+	interrupt    context.Context
+	interruptNow context.CancelCauseFunc
+	ctx          context.Context // of Run; done when the run must end at once
+	announced    []sync.Once     // of each play
+	cleanups     *engine.Cleanups
 
 	leftOpenMu sync.Mutex
 	leftOpen   []string // states that no cleanup could end
@@ -52,7 +55,7 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	if err != nil {
 		return nil, err
 	}
-	defer r.stopNow(context.Canceled)
+	defer r.interruptNow(context.Canceled)
 	r.emit(engine.Event{Type: engine.EventRunStart, Name: prog.Name, Text: opts.RunID})
 	over := make(chan struct{})
 	watched := r.watchInterrupt(over)
@@ -120,7 +123,8 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 		return nil, err
 	}
 	r.ctx = ctx
-	r.stop, r.stopNow = context.WithCancelCause(ctx)
+	r.interrupt, r.interruptNow = context.WithCancelCause(ctx)
+	r.stop, r.stopNow = context.WithCancelCause(r.interrupt)
 	r.openConnections()
 	engine.Provide[func() []engine.HostReport](opts.Services, r.parked)
 	engine.Provide(opts.Services, r.cleanups)
@@ -151,7 +155,7 @@ func (r *run) watchInterrupt(over <-chan struct{}) <-chan struct{} {
 		select {
 		case <-r.opts.Interrupt: // never, when nil
 			r.emit(engine.Event{Type: engine.EventInterrupted, Text: "finishing the steps in flight; interrupt again to stop now"})
-			r.stopNow(ErrInterrupted)
+			r.interruptNow(ErrInterrupted)
 		case <-over:
 		}
 	}()

@@ -82,11 +82,14 @@ func (h *host) perform(ctx context.Context, c *taskCall) error {
 	if err := h.run.coordinator.enter(ctx, h, t, fmt.Sprintf("%q", t.Name), limit); err != nil {
 		return h.cannotWait(err)
 	}
-	defer h.run.coordinator.exit(h, t)
 	if err := h.performOnce(ctx, c); err != nil {
+		return err // a host that fails leaves the throttle in rescue or park
+	}
+	if err := h.flush(ctx); err != nil {
 		return err
 	}
-	return h.flush(ctx)
+	h.run.coordinator.exit(h, t)
+	return nil
 }
 
 // performOnce runs a run_once task if this host is elected, and else takes the outcome of

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"deployer/engine/program"
 )
 
 // throttle bounds the number of hosts inside of a task or block; hosts enter in the order
@@ -46,6 +48,27 @@ func (c *coordinator) exit(h *host, key any) {
 	if t := c.throttles[key]; t != nil {
 		c.drop(t, h)
 	}
+}
+
+// exitInside takes a host out of the throttles of the tasks and blocks inside of b.
+func (c *coordinator) exitInside(h *host, b *program.Block) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, t := range c.throttles {
+		if t.inside[h] && !encloses(key, b) {
+			c.drop(t, h)
+		}
+	}
+}
+
+// encloses reports whether the key of a throttle is b or a block around b.
+func encloses(key any, b *program.Block) bool {
+	for ; b != nil; b = b.Parent {
+		if key == any(b) {
+			return true
+		}
+	}
+	return false
 }
 
 // drop takes a host out of a throttle and admits the next hosts.
