@@ -7,74 +7,77 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
 )
 
-// LastUpgrade returns the newest upgrade of an inventory that has changed something and
-// that no finished revert has taken back; nil without one. Runs of other machines, which
-// hosts of the inventory have recorded, are runs of it.
-func LastUpgrade(newestFirst []*history.Entry, inventory string) *history.Entry {
-	inventory = project.Absolute(inventory)
-	reverted := map[string]bool{}
-	for _, r := range newestFirst {
-		call := r.Header.Invocation
-		switch {
-		case call.Verb == verbRevert && r.Finished():
-			reverted[call.Reverts] = true
-		case call.Verb == verbUpgrade && (!r.Here || call.Inventory == inventory) && !reverted[r.Header.Run] && mayHaveChanged(r.Record):
-			return r
-		}
-	}
-	return nil
-}
-
-// mayHaveChanged reports whether a run has changed a host, as far as its log shows: a run
-// without a report was killed.
-func mayHaveChanged(r *journal.Record) bool {
-	return r.Report == nil || r.Report.Changed() > 0 || len(r.Report.Broken()) > 0
-}
-
-// Rollback returns the reverts of an upgrade, which is named by the beginning of its id,
-// and of the runs that it resumed, newest first. Without a name it is the newest upgrade
-// of the inventory. No upgrade and another run are a *project.UserError; a *RefusedError
-// names the minor versions that must not be lowered (see RevertOptions.LowerMinor).
+// Rollback returns the reverts of the runs of an upgrade, newest first (see
+// [UpgradeChain]). The upgrade is named by the beginning of the id of its newest run;
+// without a name it is the newest one of the inventory. No upgrade and another run are a
+// *project.UserError; a *RefusedError names the minor versions that must not be lowered
+// (see RevertOptions.LowerMinor).
 func (c Runner) Rollback(name string, o RevertOptions) ([]*Revert, error) {
-	known, err := c.history()
+	all, err := c.allRuns()
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		all, err := known.List()
-		if err != nil && len(all) == 0 {
-			return nil, err
-		}
-		last := LastUpgrade(all, o.Inventory)
-		if last == nil {
+		chain := UpgradeChain(all, o.Inventory, "")
+		if len(chain) == 0 {
 			return nil, project.AsUserError(fmt.Errorf("no upgrade of %s is known that has not been rolled back; see deployer runs list --from-hosts", project.Relative(project.Absolute(o.Inventory))))
 		}
-		name = last.Header.Run
+		name = chain[0]
 	}
 	first, err := c.rollbackOne(name, o)
 	if err != nil {
 		return nil, err
 	}
+	return c.rollbackRest(all, first, o)
+}
+
+// UpgradeBefore returns the newest run of the upgrade before the one with the given runs,
+// which [Runner.Rollback] has returned; empty without one.
+func (c Runner) UpgradeBefore(parts []*Revert) string {
+	all, err := c.allRuns()
+	if err != nil {
+		return ""
+	}
+	all = slices.DeleteFunc(all, func(r *history.Entry) bool {
+		return slices.ContainsFunc(parts, func(back *Revert) bool { return back.ID == r.Header.Run })
+	})
+	for _, id := range UpgradeChain(all, parts[0].options.Inventory, "") {
+		return id
+	}
+	return ""
+}
+
+// rollbackRest returns the revert of a run of an upgrade, followed by those of the older
+// runs of its chain. It returns the reverts also with a *RefusedError for minor versions.
+func (c Runner) rollbackRest(all []*history.Entry, first *Revert, o RevertOptions) ([]*Revert, error) {
 	out := []*Revert{first}
-	for _, run := range known.Chain(first.ID)[1:] {
+	for _, run := range UpgradeChain(all, first.options.Inventory, first.ID) {
+		if run == first.ID {
+			continue
+		}
 		back, err := c.rollbackOne(run, o)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, back)
 	}
+	return out, refuseLoweredBy(out, o.LowerMinor)
+}
+
+// refuseLoweredBy returns a *RefusedError for the minor versions that reverts of the runs of
+// one upgrade would lower.
+func refuseLoweredBy(parts []*Revert, accepted bool) error {
 	var lowered []cluster.VersionChange
-	for _, back := range out {
+	for _, back := range parts {
 		back.ResumedFrom = "" // it is reverted after this run
 		lowered = append(lowered, back.lowered()...)
 	}
-	return out, refuseLowered(lowered, o.LowerMinor)
+	return refuseLowered(lowered, accepted)
 }
 
 // rollbackOne returns the revert of one run of an upgrade.

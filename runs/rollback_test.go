@@ -6,44 +6,8 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
-	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
 )
-
-// TestLastUpgrade checks which run rollback selects when none is named.
-func TestLastUpgrade(t *testing.T) {
-	record := func(run, verb, reverts string, outcome engine.Outcome) *history.Entry {
-		return &history.Entry{Here: true, Record: &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Invocation: journal.Invocation{Verb: verb, Inventory: "/i", Reverts: reverts}}}}
-	}
-	other := record("9", verbUpgrade, "", engine.OutcomeDone)
-	other.Header.Invocation.Inventory = "/other"
-	there, thereReverted := record("5", verbUpgrade, "", engine.OutcomeDone), record("6", verbRevert, "5", engine.OutcomeDone)
-	for _, e := range []*history.Entry{there, thereReverted} {
-		e.Here, e.Header.Invocation.Inventory, e.Keepers = false, "/home/ann/i", []string{"m1"}
-	}
-	idle := record("4", verbUpgrade, "", engine.OutcomeDone)
-	idle.Report = &engine.Report{Hosts: []engine.HostReport{{Host: "m1", OK: 7}}}
-	for name, c := range map[string]struct {
-		all  []*history.Entry // newest first
-		want string
-	}{
-		"upgrade of another machine":                {[]*history.Entry{there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "5"},
-		"upgrade that another machine has reverted": {[]*history.Entry{thereReverted, there, record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
-		"no upgrade":                         {[]*history.Entry{record("1", verbInstall, "", engine.OutcomeDone), other}, ""},
-		"the newest upgrade":                 {[]*history.Entry{record("3", verbInstall, "", engine.OutcomeDone), record("2", verbUpgrade, "", journal.Killed), record("1", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"the newest upgrade is reverted":     {[]*history.Entry{record("3", verbRevert, "2", engine.OutcomeDone), record("2", verbUpgrade, "", engine.OutcomeDone), record("1", verbUpgrade, "", engine.OutcomeDone)}, "1"},
-		"the newest upgrade changed nothing": {[]*history.Entry{idle, record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-		"the rollback was interrupted":       {[]*history.Entry{record("3", verbRevert, "2", journal.Killed), record("2", verbUpgrade, "", engine.OutcomeDone)}, "2"},
-	} {
-		got := ""
-		if r := LastUpgrade(c.all, "/i"); r != nil {
-			got = r.Header.Run
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
 
 // TestRollbackRefusesLowerMinors checks which minor versions a rollback refuses to lower:
 // API servers need the flag, etcd is refused in any case, and only what the run has

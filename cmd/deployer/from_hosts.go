@@ -156,11 +156,22 @@ func (o historyOptions) hasUnfinished(args []string) func([]*history.Entry) bool
 	}
 }
 
-// selectUnfinished selects the run that resume continues.
+// selectUnfinished selects the run that resume continues and, for a revert, the runs that it
+// reverts: of a rollback the whole upgrade.
 func selectUnfinished(args []string, inventory string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {
-		// A revert is continued with the log of the run that it reverts.
-		return history.Follow(all, named(all, args, runs.LastUnfinished(all, inventory)), reverts)
+		if _, next := runs.NextRollback(all, inventory); len(args) == 0 && next != "" {
+			return runs.UpgradeChain(all, inventory, next)
+		}
+		out := history.Follow(all, named(all, args, runs.LastUnfinished(all, inventory)), reverts)
+		if len(out) > 1 {
+			for _, run := range runs.UpgradeChain(all, inventory, out[len(out)-1]) {
+				if !slices.Contains(out, run) {
+					out = append(out, run)
+				}
+			}
+		}
+		return out
 	}
 }
 
@@ -184,10 +195,18 @@ func (o historyOptions) hasUpgrade(args []string) func([]*history.Entry) bool {
 	}
 }
 
-// selectUpgrade selects the upgrade that rollback takes back, with the runs that it resumed.
+// selectUpgrade selects the runs of the upgrade that rollback takes back. Without a name it
+// also selects those whose logs must be read whole to find it.
 func selectUpgrade(args []string, inventory string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {
-		return history.Follow(all, named(all, args, runs.LastUpgrade(all, inventory)), func(h journal.Header) string { return h.Resumes })
+		if len(args) == 1 {
+			name := named(all, args, nil)
+			if name == "" {
+				return nil
+			}
+			return runs.UpgradeChain(all, inventory, name)
+		}
+		return append(runs.UpgradeChain(all, inventory, ""), runs.Undecided(all, inventory)...)
 	}
 }
 

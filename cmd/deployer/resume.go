@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"deployer/runs"
 )
 
 func newResumeCommand(e env) *cobra.Command {
@@ -21,7 +23,8 @@ on hosts that did not complete the run they run again, the completed ones and th
 interrupted one, unless creates or removes shows that nothing is left to do. For an
 interrupted one, on_resume: fail or on_resume: skip changes this. When the run
 completed without some hosts, resume contacts only these hosts; for install it
-contacts the whole cluster, as its parts depend on each other.
+contacts the whole cluster, as its parts depend on each other. A rollback is continued
+through all runs of its upgrade.
 
 Without RUN it resumes the last run of the inventory that did not complete. It
 refuses when the inventory, the playbook or deployer itself has changed since, unless
@@ -48,6 +51,15 @@ verbs other than install and run, must be confirmed (--yes).`,
 				return err
 			}
 			defer runner.History.Close()
+			if len(args) == 0 {
+				parts, err := nextRollback(e, runner, given, yes)
+				if err != nil {
+					return err
+				}
+				if len(parts) > 0 {
+					return rollback(cmd.Context(), e, parts, revertOptions{runOptions: o, yes: true})
+				}
+			}
 			record, err := runner.Unfinished(strings.Join(args, ""), given)
 			if err != nil {
 				return err
@@ -56,11 +68,14 @@ verbs other than install and run, must be confirmed (--yes).`,
 				return err
 			}
 			if record.Header.Invocation.Verb == "revert" {
-				back, err := runner.ResumeRevert(record.Header, given)
+				parts, err := runner.ResumeRollback(record.Header, given)
 				if err != nil {
 					return err
 				}
-				return revertRun(cmd.Context(), e, back, revertOptions{runOptions: o, yes: true})
+				if parts[0].Invocation.Verb != "upgrade" {
+					return revertRun(cmd.Context(), e, parts[0], revertOptions{runOptions: o, yes: true})
+				}
+				return rollback(cmd.Context(), e, parts, revertOptions{runOptions: o, yes: true})
 			}
 			r, err := runner.Resume(record.Record, given, allowChanged)
 			if err != nil {
@@ -84,4 +99,17 @@ verbs other than install and run, must be confirmed (--yes).`,
 	cmd.Flags().BoolVar(&allowChanged, "allow-changed-playbook", false, "continue although files have changed since the run")
 	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd
+}
+
+// nextRollback returns the reverts of the runs that are left of an upgrade, when a rollback
+// was cut short between two of them; none otherwise.
+func nextRollback(e env, runner runs.Runner, given runs.Options, yes bool) ([]*runs.Revert, error) {
+	last, next := runner.NextRollback(given.Inventory)
+	if next == "" {
+		return nil, nil
+	}
+	if err := confirmRecord(e, last, given, yes); err != nil {
+		return nil, err
+	}
+	return runner.ContinueRollback(last.Header, next, given)
 }

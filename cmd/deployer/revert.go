@@ -95,51 +95,58 @@ which reverts hosts one by one and without gates.`,
 // revertRun queries the hosts, prints the preview, and executes the revert after
 // confirmation.
 func revertRun(ctx context.Context, e env, back *runs.Revert, o revertOptions) error {
+	_, err := revertPart(ctx, e, back, o)
+	return err
+}
+
+// revertPart is revertRun, and also reports whether there was something to restore.
+func revertPart(ctx context.Context, e env, back *runs.Revert, o revertOptions) (worked bool, err error) {
 	preview, err := runWithDisplay(ctx, back, o.previewDisplay(e.stdout, back.Hosts()), back.Preview)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if preview.Report.Interrupted {
-		return exitSilently(exitInterrupted)
+		return false, exitSilently(exitInterrupted)
 	}
+	worked = preview.HasWork() || preview.Incomplete()
 	if o.output == "json" && o.Check {
-		return errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.Refuse())
+		return worked, errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.Refuse())
 	}
 	if o.output == "text" {
 		printPreview(e.stdout, back, preview, o)
 	}
 	if err := preview.Refuse(); err != nil || o.Check {
-		return err
+		return worked, err
 	}
 	switch {
 	case !preview.HasWork() && preview.Incomplete():
-		return exitSilently(exitPartial)
+		return worked, exitSilently(exitPartial)
 	case !preview.HasWork():
-		return nil
+		return worked, nil
 	}
 	if err := o.confirm(e); err != nil {
-		return err
+		return worked, err
 	}
 	r, err := back.Run(preview)
 	if err != nil {
-		return err
+		return worked, err
 	}
 	unrestored := &runs.Unrestored{}
 	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.Hosts).with(unrestored), r.Do)
 	if report == nil {
-		return err
+		return worked, err
 	}
 	left := unrestored.Of(report)
 	if o.output == "text" {
 		printUnrestored(e.stdout, back.Invocation, left, report)
 	}
 	if err := firstError(err, finishRun(e, r, report, o.runOptions)); err != nil {
-		return err
+		return worked, err
 	}
 	if len(left) > 0 || preview.Incomplete() {
-		return exitSilently(exitPartial)
+		return worked, exitSilently(exitPartial)
 	}
-	return nil
+	return worked, nil
 }
 
 // previewDisplay returns the display for the query of the hosts.

@@ -23,8 +23,10 @@ func newRollbackCommand(e env) *cobra.Command {
 		Short:   "Take an upgrade back",
 		Long: `Rollback restores the versions, manifests, units and configuration that an upgrade has
 replaced, from what the hosts have kept: in reverse order, with the batches, drains and
-gates of the upgrade. Without a run it takes back the newest upgrade of the inventory,
-and an upgrade that was resumed with all its parts.
+gates of the upgrade. Without a run it takes back the newest upgrade of the inventory that
+has changed something. Upgrades to the same versions that follow each other are one:
+those that were resumed, and those that were given again. All their runs are taken back,
+so that the cluster has the versions from before the first of them.
 
 The data of etcd never changes. Rollback refuses to lower the minor version of API
 servers, which may not read what the newer ones have stored; --lower-minor does it all
@@ -63,7 +65,11 @@ Set the older version in the inventory afterwards.`,
 			if err != nil {
 				return err
 			}
-			return rollback(cmd.Context(), e, parts, o)
+			worked, err := rollbackParts(cmd.Context(), e, parts, o)
+			if before := runner.UpgradeBefore(parts); err == nil && !worked && len(args) == 0 && before != "" {
+				return &exitError{exitRefused, fmt.Errorf("nothing was changed: the newest upgrade, run %s, has left nothing to take back; the upgrade before it is taken back by: deployer rollback %s", parts[0].ID, before)}
+			}
+			return err
 		},
 	}
 	runFlags(cmd, &o.runOptions)
@@ -80,18 +86,38 @@ Set the older version in the inventory afterwards.`,
 	return cmd
 }
 
-// rollback reverts the parts of an upgrade, newest first.
+// rollback takes back the runs of an upgrade, newest first. Exit code 3 of one of them, for
+// what could not be restored, does not keep the others from it.
 func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) error {
+	_, err := rollbackParts(ctx, e, parts, o)
+	return err
+}
+
+// rollbackParts is rollback, and also reports whether there was something to restore.
+func rollbackParts(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) (worked bool, err error) {
+	if len(parts) > 1 && o.output == "text" {
+		ids := make([]string, len(parts))
+		for i, back := range parts {
+			ids[i] = back.ID
+		}
+		fmt.Fprintf(e.stdout, "the upgrade has %d runs, which are taken back one after the other: %s\n\n", len(parts), strings.Join(ids, ", "))
+	}
+	partial := false
 	for _, back := range parts {
 		printRecord(e, "reverting", back.Entry, runs.Options{})
-		if err := revertRun(ctx, e, back, o); err != nil {
-			return err
+		did, err := revertPart(ctx, e, back, o)
+		if err != nil && exitCode(err) != exitPartial {
+			return true, err
 		}
+		worked, partial = worked || did, partial || err != nil
 	}
 	if o.output == "text" && !o.Check {
 		printRolledBack(e, o.Inventory, parts[0].Invocation.Kubernetes)
 	}
-	return nil
+	if partial {
+		return worked, exitSilently(exitPartial)
+	}
+	return worked, nil
 }
 
 // printLowered prints the minor versions that a rollback lowers.

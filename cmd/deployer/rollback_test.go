@@ -34,39 +34,54 @@ func newUpgradedSite(t *testing.T) (*testSite, string) {
 	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
 	s.deployer(exitOK, "run", "site.yaml")
 	id := s.runs()[0].Header.Run
+	s.recordUpgrade(id, nil)
+	s.makeCluster("v1.35.4")
+	return s, id
+}
+
+// recordUpgrade changes the record of a run on the master to that of an upgrade to v1.36.3:
+// one with the report, or one that was killed.
+func (s *testSite) recordUpgrade(id string, report *engine.Report) {
+	s.t.Helper()
 	header, _, _ := s.recordOn(0, id)
 	header.Invocation = journal.Invocation{Verb: "upgrade", Inventory: header.Invocation.Inventory, Kubernetes: "v1.36.3",
 		Extra: map[string]any{"upgrade_drain": upgrade.DrainAuto}}
 	keeper := &forger{}
 	r, err := record.New(record.Options{Header: *header, Keepers: []string{"n001"}})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	r.Attach(t.Context(), "n001", keeper)
+	r.Attach(s.t.Context(), "n001", keeper)
 	const change = "kube-apiserver of n001: v1.35.4 to v1.36.3"
 	r.Emit(engine.Event{Type: engine.EventStepEnd, Host: "n001", Step: "3.play.1", Result: &engine.Result{Host: "n001", Step: "3.play.1", Status: engine.StatusOK,
 		Change: &engine.Change{Effects: []engine.Effect{{Kind: engine.EffectShow, Target: upgrade.IrreversibleTarget, Action: change, Diff: change}}}}})
+	if report != nil {
+		r.Emit(engine.Event{Type: engine.EventRunEnd, Report: report})
+	}
 	r.Close()
 	s.write(s.recordPath(0, id), string(keeper.data))
+}
 
-	// Hosts of a cluster have addresses that others can reach; OpenSSH's configuration leads
-	// from them to the fleet's.
+// makeCluster gives the first host the role of a master and the second that of a minion. Hosts
+// of a cluster have addresses that others can reach; OpenSSH's configuration leads from them
+// to the fleet's.
+func (s *testSite) makeCluster(kubernetes string) {
+	s.t.Helper()
 	doc, config := s.fleet.Document(s.site), ""
 	for i, h := range s.fleet.Hosts {
 		address := fmt.Sprintf("10.77.0.%d", i+1)
 		config += fmt.Sprintf("Host %s\n  HostName %s\n", address, h.Address)
 		doc["hosts"].(map[string]any)[h.Name] = map[string]any{"address": address}
 	}
-	file := filepath.Join(t.TempDir(), "config")
+	file := filepath.Join(s.t.TempDir(), "config")
 	s.write(file, config)
 	doc["ssh"].(map[string]any)["config"] = file
-	maps.Copy(doc, map[string]any{"roles": map[string]any{"master": "n001", "minion": "n002"}, "cluster": map[string]any{"kubernetes": "v1.35.4"}})
+	maps.Copy(doc, map[string]any{"roles": map[string]any{"master": "n001", "minion": "n002"}, "cluster": map[string]any{"kubernetes": kubernetes}})
 	data, err := yaml.Marshal(doc)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	s.write("inventory.yaml", string(data))
-	return s, id
 }
 
 func (s *testSite) manifest() string {
@@ -143,5 +158,61 @@ func TestRecordOfRollbackWithoutConsent(t *testing.T) {
 	requireTexts(t, out+complaint, "kube-apiserver of n001: v1.36.3 to v1.35.4")
 	if got := s.manifest(); !strings.HasPrefix(got, "v1.36.3") {
 		t.Errorf("the manifest was changed: %s", got)
+	}
+}
+
+// newTwiceUpgradedSite returns a site like that of newUpgradedSite, whose upgrade was given
+// again: a first run was killed after one file, a second one has changed the others. It
+// returns the ids of both runs.
+func newTwiceUpgradedSite(t *testing.T) (s *testSite, first, second string) {
+	t.Helper()
+	s = newTestSite(t, 2, map[string]string{"site.yaml": upgraded, "begin.yaml": `
+- hosts: n001
+  tasks:
+    - {name: begin, file: {path: /etc/kubernetes/begin.conf, content: "new"}}
+`})
+	s.writeHostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
+	s.deployer(exitOK, "run", "begin.yaml")
+	first = s.runs()[0].Header.Run
+	s.deployer(exitOK, "run", "site.yaml")
+	second = s.runs()[0].Header.Run
+	s.recordUpgrade(first, nil)
+	s.recordUpgrade(second, &engine.Report{Run: second, Hosts: []engine.HostReport{{Host: "n001", Changed: 3}}})
+	s.makeCluster("v1.35.4")
+	return s, first, second
+}
+
+func (s *testSite) upgradedFiles() string {
+	return s.manifest() + s.hostFile(0, "etc/kubernetes/begin.conf") + s.hostFile(0, "etc/kubernetes/behind.conf")
+}
+
+// TestRollbackOfAnUpgradeGivenAgain checks that an upgrade which was killed and given again,
+// not resumed, is taken back with both runs.
+func TestRollbackOfAnUpgradeGivenAgain(t *testing.T) {
+	s, first, second := newTwiceUpgradedSite(t)
+	s.anotherMachine(nil)
+	out, _ := s.deployer(exitOK, "rollback", "--lower-minor", "--yes")
+	requireTexts(t, out, "the upgrade has 2 runs", second+", "+first)
+	if got := s.upgradedFiles(); got != "v1.35.4--" {
+		t.Errorf("not rolled back: %s", got)
+	}
+	_, complaint := s.deployer(exitUsage, "rollback", "--from-hosts")
+	requireTexts(t, complaint, "no upgrade of inventory.yaml is known that has not been rolled back")
+}
+
+// TestResumeRollbackOfAnUpgradeGivenAgain kills the rollback of an upgrade with two runs in
+// the first of them. A resume, on this or another machine, takes both back.
+func TestResumeRollbackOfAnUpgradeGivenAgain(t *testing.T) {
+	for _, third := range []bool{false, true} {
+		s, _, second := newTwiceUpgradedSite(t)
+		s.anotherMachine(nil)
+		s.kill([]string{"behind", `"status":"changed"`}, "rollback", second, "--lower-minor", "--yes")
+		if third {
+			s.anotherMachine(nil)
+		}
+		s.deployer(exitOK, "resume", "--yes", "--lock-timeout", "1m")
+		if got := s.upgradedFiles(); got != "v1.35.4--" {
+			t.Errorf("third machine %t: not rolled back: %s", third, got)
+		}
 	}
 }

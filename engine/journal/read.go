@@ -33,6 +33,8 @@ type Record struct {
 	Report *engine.Report
 	// Results counts the steps that ended, by status.
 	Results map[engine.Status]int
+	// FailedChanges counts the steps that failed while they changed something.
+	FailedChanges int
 	// Open are the steps that have begun and not ended, by host. After a kill they may
 	// have been completed on the host; the next run checks.
 	Open map[string][]string
@@ -91,6 +93,9 @@ func (r *Record) event(e *engine.Event) {
 	case engine.EventStepEnd:
 		if e.Result != nil {
 			r.Results[e.Result.Status]++
+			if e.Result.Status == engine.StatusFailed && e.Result.Change != nil && len(e.Result.Change.Pending()) > 0 {
+				r.FailedChanges++
+			}
 		}
 		r.Open[e.Host] = slices.DeleteFunc(r.Open[e.Host], func(s string) bool { return s == e.Step })
 		if len(r.Open[e.Host]) == 0 {

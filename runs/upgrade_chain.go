@@ -1,0 +1,142 @@
+package runs
+
+import (
+	"maps"
+	"slices"
+
+	"deployer/engine"
+	"deployer/project"
+	"deployer/runs/history"
+)
+
+// UpgradeChain returns the ids of the runs that a rollback takes back, newest first: an
+// upgrade, and the earlier upgrades of the inventory to the same versions, up to the first
+// upgrade to other ones. An upgrade that was given again belongs to the chain as well as
+// one that was resumed. Runs that changed nothing, and runs that a finished revert has
+// taken back, are left out.
+//
+// The chain begins with the run from or, when from is empty, with the newest upgrade whose
+// log shows a change; without one, with the newest upgrade that may have changed something.
+// It is empty without an upgrade. A run that another one has resumed is part of it although
+// its log is missing. Runs of other machines, which hosts of the inventory have recorded,
+// are runs of the inventory.
+func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string {
+	upgrades := upgradesOf(newestFirst, inventory, from)
+	head := slices.IndexFunc(upgrades, func(r *history.Entry) bool {
+		return r.Header.Run == from || from == "" && changedByUpgrade(r) == changedSomething
+	})
+	if head < 0 && from == "" && len(upgrades) > 0 {
+		head = 0
+	}
+	if head < 0 {
+		return nil
+	}
+	if from == "" { // newer runs that may have changed something on the way to the same versions
+		target := upgrades[head]
+		upgrades = slices.DeleteFunc(slices.Clone(upgrades), func(r *history.Entry) bool {
+			return slices.Index(upgrades, r) < head && !sameTarget(r, target)
+		})
+		head = 0
+	}
+	return chainFrom(newestFirst, upgrades[head:])
+}
+
+// chainFrom returns the chain that begins with the first of the upgrades.
+func chainFrom(all, upgrades []*history.Entry) []string {
+	out, resumed := []string{}, map[string]bool{}
+	for _, r := range upgrades {
+		id := r.Header.Run
+		switch {
+		case len(out) == 0, resumed[id], sameTarget(r, upgrades[0]):
+		case changedByUpgrade(r) == changedSomething:
+			return append(out, missingResumed(all, resumed)...)
+		default:
+			continue
+		}
+		out = append(out, id)
+		for next := r.Header.Resumes; next != "" && !resumed[next]; next = resumes(all, next) {
+			resumed[next] = true
+		}
+	}
+	return append(out, missingResumed(all, resumed)...)
+}
+
+// resumes returns the run that a run has resumed; empty for none.
+func resumes(all []*history.Entry, run string) string {
+	if i := slices.IndexFunc(all, func(r *history.Entry) bool { return r.Header.Run == run }); i >= 0 {
+		return all[i].Header.Resumes
+	}
+	return ""
+}
+
+// missingResumed returns the resumed runs whose logs all does not have, newest first.
+func missingResumed(all []*history.Entry, resumed map[string]bool) []string {
+	var out []string
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(resumed))) {
+		if !slices.ContainsFunc(all, func(r *history.Entry) bool { return r.Header.Run == id }) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// upgradesOf returns the upgrades of an inventory that may have changed something and that
+// no finished revert has taken back; the run named, if any, in any case.
+func upgradesOf(newestFirst []*history.Entry, inventory, named string) []*history.Entry {
+	inventory = project.Absolute(inventory)
+	reverted := map[string]bool{}
+	var out []*history.Entry
+	for _, r := range newestFirst {
+		call := r.Header.Invocation
+		switch {
+		case call.Verb == verbRevert && r.Finished():
+			reverted[call.Reverts] = true
+		case call.Verb != verbUpgrade:
+		case r.Header.Run == named,
+			(!r.Here || call.Inventory == inventory) && !reverted[r.Header.Run] && changedByUpgrade(r) != changedNothing:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// sameTarget reports whether two upgrades lead to the same versions.
+func sameTarget(a, b *history.Entry) bool {
+	return a.Header.Invocation.Kubernetes == b.Header.Invocation.Kubernetes && len(a.Header.Versions)+len(b.Header.Versions) == 0 ||
+		len(a.Header.Versions) > 0 && maps.Equal(a.Header.Versions, b.Header.Versions)
+}
+
+// upgradeChange says whether a run has changed something, as far as its log shows.
+type upgradeChange int
+
+const (
+	changedNothing upgradeChange = iota
+	// changedMaybe means that only hosts know: a killed run lacks the ends of its last steps,
+	// and of a log on hosts only the end may have been read.
+	changedMaybe
+	changedSomething
+)
+
+// changedByUpgrade returns whether an upgrade has changed something. Refused upgrades have
+// failed hosts and no change.
+func changedByUpgrade(r *history.Entry) upgradeChange {
+	switch {
+	case r.Report != nil && r.Report.Changed() > 0, r.Results[engine.StatusChanged] > 0, r.FailedChanges > 0:
+		return changedSomething
+	case r.Report == nil, r.Brief && len(r.Report.Broken()) > 0:
+		return changedMaybe
+	}
+	return changedNothing
+}
+
+// Undecided returns the ids of upgrades of which only the header and the outcome were read
+// from hosts, and that may have changed something.
+func Undecided(newestFirst []*history.Entry, inventory string) []string {
+	var out []string
+	for _, r := range upgradesOf(newestFirst, inventory, "") {
+		if r.Brief && changedByUpgrade(r) == changedMaybe {
+			out = append(out, r.Header.Run)
+		}
+	}
+	return out
+}
