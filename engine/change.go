@@ -58,6 +58,24 @@ type Effect struct {
 	Redacted bool `json:"redacted,omitempty"`
 }
 
+// WithheldEffects returns the effects of a secret step of a module or action in the form
+// that people may see: without diffs and, except for files, without values. A command is
+// named by the module.
+func WithheldEffects(effects []Effect, module string) []Effect {
+	out := make([]Effect, len(effects))
+	for i, e := range effects {
+		e.Diff, e.Secret = "", true
+		switch e.Kind {
+		case EffectCommand:
+			e.Target, e.Action = module, "run"
+		case EffectKernel:
+			e.Action = "set"
+		}
+		out[i] = e
+	}
+	return out
+}
+
 // SecretMark replaces a secret in texts.
 const SecretMark = "[secret]"
 

@@ -117,7 +117,7 @@ func (s *system) real(path string) string {
 func (r *stepRun) forDisplay(c engine.Change) engine.Change {
 	shown := c.Effects
 	if r.step.Secret {
-		shown = r.withheldEffects(shown)
+		shown = engine.WithheldEffects(shown, r.step.Module)
 	}
 	c.Effects, _ = fitEffects(shown)
 	for i := range c.Effects {

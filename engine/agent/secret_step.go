@@ -39,21 +39,3 @@ func (r *stepRun) withhold(err error) error {
 	}
 	return fmt.Errorf("%s failed; the step is secret, so the reason is withheld: see the logs on the host", r.step.Module)
 }
-
-// withheldEffects returns the effects of a secret step in the form that may leave
-// the host: without diffs and, except for files, without values. A command is named
-// by its module.
-func (r *stepRun) withheldEffects(effects []engine.Effect) []engine.Effect {
-	out := make([]engine.Effect, len(effects))
-	for i, e := range effects {
-		e.Diff, e.Secret = "", true
-		switch e.Kind {
-		case engine.EffectCommand:
-			e.Target, e.Action = r.step.Module, "run"
-		case engine.EffectKernel:
-			e.Action = "set"
-		}
-		out[i] = e
-	}
-	return out
-}

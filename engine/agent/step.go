@@ -93,7 +93,7 @@ func (r *stepRun) fillResult(ctx context.Context, result *engine.Result, change 
 	if r.step.Secret {
 		err = r.withhold(err)
 		if result.Change != nil {
-			result.Change.Effects = r.withheldEffects(result.Change.Effects)
+			result.Change.Effects = engine.WithheldEffects(result.Change.Effects, r.step.Module)
 		}
 	}
 	switch {

@@ -75,7 +75,7 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 			return res
 		}
 		res.Status, res.Failure = engine.StatusFailed, asFailure(withCause(ctx, err))
-		if withholdsErrors(t) {
+		if withholdsTexts(t) {
 			res.Failure = withheld(ctx, t.Kind.Name)
 		}
 		return res
@@ -84,6 +84,9 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 		if p := recover(); p != nil {
 			res.Status = engine.StatusFailed
 			res.Failure = &engine.Failure{Message: fmt.Sprintf("internal error in %s: %v", t.Kind.Name, p), Detail: string(debug.Stack())}
+			if withholdsTexts(t) {
+				res.Failure = &engine.Failure{Message: fmt.Sprintf("internal error in %s, which is a bug of deployer; the task is secret, so details are withheld", t.Kind.Name)}
+			}
 		}
 	}()
 	if t.Timeout > 0 {
@@ -95,6 +98,9 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	defer cancel(nil)
 	defer context.AfterFunc(h.stop(), func() { cancel(context.Cause(h.stop())) })()
 	change, err := a.Check(idle, s)
+	if t.Secret {
+		change.Effects = engine.WithheldEffects(change.Effects, t.Kind.Name)
+	}
 	res.Change = &change
 	if err != nil {
 		return fail(idle, err)
@@ -131,10 +137,10 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	return res
 }
 
-// withholdsErrors reports whether the errors of an action may contain what its task keeps
-// secret: those of programs and servers that a playbook names. The actions of deployer's own
-// roles say what is wrong with keys in words of their own.
-func withholdsErrors(t *program.Task) bool { return t.Secret && !t.Kind.Internal }
+// withholdsTexts reports whether errors and progress of an action may contain what its task
+// keeps secret: those of programs and servers that a playbook names. The actions of
+// deployer's own roles say what is wrong with keys in words of their own.
+func withholdsTexts(t *program.Task) bool { return t.Secret && !t.Kind.Internal }
 
 // withheld returns the failure of an action without the texts of its error. The end of a time
 // limit remains.

@@ -149,8 +149,12 @@ func (s *actionContext) Reconnect(ctx context.Context) error {
 // Services returns the services of the run.
 func (s *actionContext) Services() engine.Services { return s.host.run.opts.Services }
 
-// Progress reports what the action does or waits for.
+// Progress reports what the action does or waits for; of an action that withholds its texts,
+// nothing.
 func (s *actionContext) Progress(text string) {
+	if withholdsTexts(s.call.task) {
+		return
+	}
 	s.host.run.emit(engine.Event{Type: engine.EventStepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
 		Role: s.call.task.Role, Text: text})
 }

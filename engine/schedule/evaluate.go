@@ -58,9 +58,7 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 		h.evaluateUnexecuted(t, e, res)
 		return false
 	}
-	fail := func(err error) {
-		res.Status, res.Failure = engine.StatusFailed, asFailure(err)
-	}
+	fail := func(err error) { res.Status, res.Failure = engine.StatusFailed, asFailure(err) }
 	seen := view(*res)
 	if t.FailedWhen != nil {
 		failed, why, err := h.holds(t, t.FailedWhen, e, seen)
@@ -106,7 +104,8 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 }
 
 // holds evaluates conditions on a result, which they read under the task's registered name
-// and as result.
+// and as result. The error of a secret task has no value of the result, as an expression
+// quotes what it cannot convert.
 func (h *host) holds(t *program.Task, conditions []*lang.Expr, e *entry, seen map[string]any) (bool, string, error) {
 	defer h.vars.PopTo(h.vars.Depth())
 	h.vars.Set("result", seen)
@@ -115,5 +114,8 @@ func (h *host) holds(t *program.Task, conditions []*lang.Expr, e *entry, seen ma
 	}
 	e.at.push(t, h.vars)
 	ok, err := t.Holds(conditions, h.vars)
+	if err != nil && t.Secret {
+		err = fmt.Errorf("evaluating %s: the expression failed; the task is secret, so the reason is withheld", lang.Sources(conditions))
+	}
 	return ok, lang.Sources(conditions), err
 }

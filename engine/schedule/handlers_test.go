@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -203,6 +204,31 @@ func TestErrorsOfSecretActionsAreWithheld(t *testing.T) {
 	all := seen.String() + dump(engine.Event{Report: report})
 	if strings.Contains(all, "abc-def-ghi") || !strings.Contains(all, "act failed; the task is secret, so the reason is withheld") {
 		t.Error(all)
+	}
+}
+
+// TestTextsOfSecretTasksAreWithheld: neither the command line, the progress and the panic of
+// a secret action, nor the error of a condition, which quotes the output, reach the sink;
+// those of other tasks do.
+func TestTextsOfSecretTasksAreWithheld(t *testing.T) {
+	const token = "abc-def-ghi"
+	for name, task := range map[string]string{
+		"command line": "act: {runs: tool --token " + token + "}",
+		"panic":        "act: {dies: " + token + "}",
+		"failed_when":  "do: {say: {stdout: " + token + "}}\n      failed_when: int(result.stdout) > 0",
+		"changed_when": "do: {say: {stdout: " + token + "}}\n      changed_when: int(result.stdout) > 0",
+		"until":        "do: {say: {stdout: " + token + "}}\n      until: int(result.stdout) > 0\n      retries: 1\n      delay: 1ms",
+	} {
+		for _, secret := range []bool{true, false} {
+			s := of(1)
+			var seen strings.Builder
+			s.opts = func(o *Options) { o.Sink = sinkFunc(func(e engine.Event) { seen.WriteString(dump(e)) }) }
+			report := s.run(t, t.Context(), fmt.Sprintf("- hosts: all\n  tasks:\n    - %s\n      secret: %t\n", task, secret))
+			all := seen.String() + dump(engine.Event{Report: report})
+			if strings.Contains(all, token) == secret {
+				t.Errorf("%s, secret: %t: %s", name, secret, all)
+			}
+		}
 	}
 }
 

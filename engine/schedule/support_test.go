@@ -74,6 +74,8 @@ type actArgs struct {
 	Err  string         `yaml:"err"`
 	Gate bool           `yaml:"gate"` // waits in its check
 	Give bool           `yaml:"yield"`
+	Runs string         `yaml:"runs"` // the command that its effect names
+	Dies string         `yaml:"dies"` // what it panics with
 	fn   func(ctx context.Context, name string, with map[string]any, s engine.ActionContext) (engine.Output, error)
 }
 
@@ -84,10 +86,17 @@ func (a *actArgs) Check(ctx context.Context, s engine.ActionContext) (engine.Cha
 		_, err := a.fn(ctx, a.Name, a.With, s)
 		return engine.Change{}, err
 	}
+	if a.Runs != "" {
+		s.Progress("running " + a.Runs)
+		return engine.Changed(engine.Effect{Kind: engine.EffectCommand, Target: a.Runs, Action: "run on the controller"}), nil
+	}
 	return engine.Change{Needed: true}, nil
 }
 
 func (a *actArgs) Apply(ctx context.Context, s engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	if a.Dies != "" {
+		panic(a.Dies)
+	}
 	if a.Err != "" {
 		return nil, errors.New(a.Err)
 	}
