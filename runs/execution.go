@@ -94,6 +94,7 @@ func (s *execution) options() schedule.Options {
 		Unlocked:     s.unlocked,
 		NoRestore:    s.NoRestore,
 		Hosts:        s.Hosts,
+		Missing:      s.missing,
 		Match:        s.Project.Match,
 		Vars:         func(host string) (map[string]any, error) { return s.variables.Of(host), nil },
 		Extra:        s.Extra,

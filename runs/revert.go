@@ -138,17 +138,19 @@ func (c Runner) prepareRevert(r *Revert) error {
 }
 
 // affectedHosts returns the hosts of the run; all hosts of the project when the log is
-// missing or when tasks are delegated.
+// missing, when tasks are delegated, and for an upgrade, whose gates need the whole cluster.
 func (r *Revert) affectedHosts(original *Run) []string {
-	if len(r.log.hosts) == 0 || slices.ContainsFunc(original.Program.Tasks, func(t *program.Task) bool { return t.Delegate != nil }) {
+	if len(r.log.hosts) == 0 || r.Invocation.Verb == verbUpgrade || slices.ContainsFunc(original.Program.Tasks, func(t *program.Task) bool { return t.Delegate != nil }) {
 		return original.Hosts
 	}
 	return slices.DeleteFunc(slices.Clone(original.Hosts), func(host string) bool { return !r.log.hosts[host] })
 }
 
-// Run returns the run that executes the revert of a preview. Drifted resources are a
-// *RefusedError unless Force is set, and so are minor versions of API servers and etcd
-// that the revert was not told to lower.
+// Run returns the run that executes the revert of a preview. Hosts that did not answer the
+// preview are missing in it: it restores the others, and its outcome is partial when the run
+// may have changed them. Drifted resources are a *RefusedError unless Force is set, and so
+// are minor versions of API servers and etcd that the revert was not told to lower, and hosts
+// that are down without which etcd would lose its quorum.
 func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 	if err := preview.Refuse(); err != nil {
 		return nil, err
@@ -158,10 +160,10 @@ func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
 	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
 		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook, LowerMinor: o.LowerMinor}
-	if preview.inverse.Everyone {
-		run.Hosts = run.Project.Hosts
-	} else {
-		run.Hosts = slices.DeleteFunc(slices.Clone(run.Hosts), func(host string) bool { return len(preview.History[host].Items) == 0 && !preview.inverse.Due[host] })
+	missing := r.missing(preview)
+	run.Hosts, run.missing = r.runHosts(preview, missing), missing
+	if r.Invocation.Verb == verbUpgrade {
+		run.budget = run.upgradeBudget()
 	}
 	return run, nil
 }

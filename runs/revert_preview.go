@@ -24,6 +24,7 @@ type RevertPreview struct {
 	changes *plan.Collector
 	hosts   []string // of the hosts
 	lowered error    // minor versions that the revert must not lower
+	unsafe  error    // hosts that are down and must not be
 	inverse *revert.Inverted
 }
 
@@ -55,6 +56,7 @@ func (r *Revert) Preview(ctx context.Context, w Observer) (*RevertPreview, error
 	}
 	found.Irreversible = r.irreversible(found)
 	found.lowered = refuseLowered(r.loweredOn(found), r.options.LowerMinor)
+	found.unsafe = r.refuseWithout(found)
 	found.inverse, err = revert.Inverse(r.program, revert.Options{Run: r.ID, Force: r.options.Force, History: found.History, Log: r.log.asRevertLog()})
 	if err != nil {
 		return nil, err
@@ -120,11 +122,14 @@ func (f *RevertPreview) Drifted() []Irreversible {
 	return list.all
 }
 
-// Refuse returns a *RefusedError when a resource has drifted, or when a minor version
-// would be lowered that must stay.
+// Refuse returns a *RefusedError when a resource has drifted, when hosts are down without
+// which etcd would lose its quorum, or when a minor version would be lowered that must stay.
 func (f *RevertPreview) Refuse() error {
 	if len(f.Drifted()) > 0 {
 		return &RefusedError{errors.New("nothing was changed: the listed resources have changed since the run; revert later runs first, or restore them too with --force")}
+	}
+	if f.unsafe != nil {
+		return f.unsafe
 	}
 	return f.lowered
 }

@@ -38,9 +38,10 @@ type Run struct {
 	unlocked  bool // its steps may run at the same time as those of other runs
 	// budget is the failure budget by group; nil for that of the inventory.
 	budget  map[string]limit.Limit
-	resumes string        // id of the run that this one resumes; empty for none
-	applies *plan.Plan    // plan to apply; nil for none
-	applied *journal.Plan // the file of applies
+	missing map[string]string // hosts of the run that are known to be down, with the reason
+	resumes string            // id of the run that this one resumes; empty for none
+	applies *plan.Plan        // plan to apply; nil for none
+	applied *journal.Plan     // the file of applies
 
 	// passedPauses are the rollouts that have paused in the runs that this one resumes.
 	passedPauses []string

@@ -28,6 +28,10 @@ has changed something. Upgrades to the same versions that follow each other are 
 those that were resumed, and those that were given again. All their runs are taken back,
 so that the cluster has the versions from before the first of them.
 
+Hosts that are down stay as they are (exit code 3); run rollback again when they answer.
+Rollback refuses when etcd would lose its quorum meanwhile. A master that fails in the
+rollback ends it, and so do more minions than --max-fail of the upgrade allows.
+
 The data of etcd never changes. Rollback refuses to lower the minor version of API
 servers, which may not read what the newer ones have stored; --lower-minor does it all
 the same. It always refuses to lower the minor version of etcd. The snapshot that the

@@ -39,7 +39,7 @@ func newUpgradedSite(t *testing.T) (*testSite, string) {
 	return s, id
 }
 
-// recordUpgrade changes the record of a run on the master to that of an upgrade to v1.36.3:
+// recordUpgrade changes the records of a run on hosts to that of an upgrade to v1.36.3:
 // one with the report, or one that was killed.
 func (s *testSite) recordUpgrade(id string, report *engine.Report) {
 	s.t.Helper()
@@ -59,15 +59,22 @@ func (s *testSite) recordUpgrade(id string, report *engine.Report) {
 		r.Emit(engine.Event{Type: engine.EventRunEnd, Report: report})
 	}
 	r.Close()
-	s.write(s.recordPath(0, id), string(keeper.data))
+	for host := range s.fleet.Hosts {
+		if path := s.recordPath(host, id); exists(path) {
+			s.write(path, string(keeper.data))
+		}
+	}
 }
 
-// makeCluster gives the first host the role of a master and the second that of a minion. Hosts
+// makeCluster makes the hosts a cluster: the last one is a minion, the others are masters. Hosts
 // of a cluster have addresses that others can reach; OpenSSH's configuration leads from them
 // to the fleet's.
 func (s *testSite) makeCluster(kubernetes string) {
 	s.t.Helper()
-	doc, config := s.fleet.Document(s.site), ""
+	doc, config, masters := s.fleet.Document(s.site), "", []string(nil)
+	for _, h := range s.fleet.Hosts[:len(s.fleet.Hosts)-1] {
+		masters = append(masters, h.Name)
+	}
 	for i, h := range s.fleet.Hosts {
 		address := fmt.Sprintf("10.77.0.%d", i+1)
 		config += fmt.Sprintf("Host %s\n  HostName %s\n", address, h.Address)
@@ -76,7 +83,7 @@ func (s *testSite) makeCluster(kubernetes string) {
 	file := filepath.Join(s.t.TempDir(), "config")
 	s.write(file, config)
 	doc["ssh"].(map[string]any)["config"] = file
-	maps.Copy(doc, map[string]any{"roles": map[string]any{"master": "n001", "minion": "n002"}, "cluster": map[string]any{"kubernetes": kubernetes}})
+	maps.Copy(doc, map[string]any{"roles": map[string]any{"master": strings.Join(masters, ","), "minion": s.fleet.Hosts[len(masters)].Name}, "cluster": map[string]any{"kubernetes": kubernetes}})
 	data, err := yaml.Marshal(doc)
 	if err != nil {
 		s.t.Fatal(err)
@@ -214,5 +221,40 @@ func TestResumeRollbackOfAnUpgradeGivenAgain(t *testing.T) {
 		if got := s.upgradedFiles(); got != "v1.35.4--" {
 			t.Errorf("third machine %t: not rolled back: %s", third, got)
 		}
+	}
+}
+
+// TestRollbackWithoutADeadMaster rolls an upgrade back while a master is down, which the
+// upgrade has changed: the others are restored, the exit code and the text say what is left,
+// and the same command restores the master when it answers again.
+func TestRollbackWithoutADeadMaster(t *testing.T) {
+	s := newTestSite(t, 4, map[string]string{"site.yaml": strings.Replace(upgraded, "hosts: n001", "hosts: all", 1)})
+	for i := range 4 {
+		s.writeHostFile(i, "etc/kubernetes/manifests/kube-apiserver.yaml", "v1.35.4")
+	}
+	s.deployer(exitOK, "run", "site.yaml")
+	id := s.runs()[0].Header.Run
+	s.recordUpgrade(id, nil)
+	s.makeCluster("v1.35.4")
+	s.anotherMachine(nil)
+	files := func() (out string) {
+		for i := range 4 {
+			out += s.hostFile(i, "etc/kubernetes/manifests/kube-apiserver.yaml") + " "
+		}
+		return out
+	}
+
+	s.fleet.Hosts[2].Stop()
+	out, _ := s.deployer(exitPartial, "rollback", "--lower-minor", "--yes")
+	requireTexts(t, out, "n003: all changes of the run on the host, which is unreachable", "when it answers again: deployer rollback "+id)
+	if got := files(); got != "v1.35.4 v1.35.4 v1.36.3 v1.35.4 " {
+		t.Fatalf("with a dead master: %s", got)
+	}
+	if err := s.fleet.Hosts[2].Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.deployer(exitOK, "rollback", "--lower-minor", "--yes")
+	if got := files(); got != "v1.35.4 v1.35.4 v1.35.4 v1.35.4 " {
+		t.Errorf("the master is back: %s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 const maxNamed = 5
 
 // budget counts the lost hosts of each group against the failure budget. It does not count
-// cancelled hosts, because their cause counts.
+// cancelled hosts, because their cause counts, and hosts that were down before the run.
 type budget struct {
 	mu      sync.Mutex
 	base    map[string]limit.Limit
@@ -48,7 +48,7 @@ func newBudget(r *run) (*budget, error) {
 		}
 		b.members[g] = map[string]bool{}
 		for _, name := range hosts {
-			if h := r.byName[name]; h != nil && r.takesPart(h) {
+			if h := r.byName[name]; h != nil && r.takesPart(h) && !h.missing() {
 				b.members[g][name] = true
 			}
 		}

@@ -108,6 +108,12 @@ type hostFailure struct {
 // Error returns the message of the failure.
 func (f *hostFailure) Error() string { return f.failure.Message }
 
+// missing reports whether the host was down before the run.
+func (h *host) missing() bool {
+	_, missing := h.run.opts.Missing[h.name]
+	return missing
+}
+
 // work runs the program on the host and takes the host out of the run.
 func (h *host) work(ctx context.Context) {
 	err := h.walk(ctx)
@@ -128,6 +134,9 @@ func (h *host) walk(ctx context.Context) (err error) {
 			err = &hostFailure{failure: &engine.Failure{Message: fmt.Sprintf("internal error: %v", p), Detail: string(debug.Stack())}}
 		}
 	}()
+	if reason, missing := h.run.opts.Missing[h.name]; missing {
+		return &hostFailure{failure: &engine.Failure{Message: reason}, unreachable: true}
+	}
 	if err := h.connect(ctx, h.run.opts.Retry.Attempts); err != nil {
 		return err
 	}
@@ -181,7 +190,9 @@ func (h *host) park(ctx context.Context, err error) {
 	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
 	// The budget comes first: when it is exceeded, hosts that wait for this host are to see
 	// that as the cause, and no host may take its place in a throttle.
-	h.countFailure(ctx, err)
+	if !h.missing() { // a missing host was lost before the run
+		h.countFailure(ctx, err)
+	}
 	h.run.coordinator.leave(h, text, false)
 	if f != nil && f.unreachable {
 		h.connection.Drop(h.live())

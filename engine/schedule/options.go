@@ -52,6 +52,11 @@ type Options struct {
 	Expect func(host, step string) *engine.Expect
 	// Hosts are the hosts of the run, in inventory order.
 	Hosts []string
+	// Missing are hosts of the run that are known to be down, each with the reason. They are
+	// not connected to, leave the run at its start, and are unreachable in its report. They
+	// are no members of the groups of Budget and of plays, so that they do not count as lost
+	// and shares are those of the other hosts.
+	Missing map[string]string
 	// Match resolves a pattern of a play, or the name of a group in a budget.
 	// Names that are not in Hosts are ignored. Required.
 	Match func(pattern string) ([]string, error)

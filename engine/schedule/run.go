@@ -61,7 +61,15 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	watched := r.watchInterrupt(over)
 	r.connections.HoldGuards(ctx)
 	var all sync.WaitGroup
+	for _, h := range r.hosts { // before any other host counts them
+		if h.missing() {
+			h.work(ctx)
+		}
+	}
 	for _, h := range r.hosts {
+		if h.missing() {
+			continue
+		}
 		all.Go(func() {
 			h.work(ctx)
 			r.connections.HoldIfGuard(ctx, h.connection)
@@ -133,9 +141,11 @@ func newRun(ctx context.Context, prog *program.Program, opts Options) (*run, err
 
 // openConnections gives each host its connection.
 func (r *run) openConnections() {
-	names := make([]string, len(r.hosts))
-	for i, h := range r.hosts {
-		names[i] = h.name
+	var names []string
+	for _, h := range r.hosts {
+		if !h.missing() {
+			names = append(names, h.name)
+		}
 	}
 	r.connections = session.Open(session.Options{Connector: r.opts.Connector, Local: r.opts.Local, Retry: r.opts.Retry, Lock: r.opts.Lock,
 		Recorder: r.opts.Recorder, Semaphore: r.forks, Emit: r.emit, Stop: r.stop, Abort: r.abort}, names)
