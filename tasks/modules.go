@@ -16,8 +16,10 @@ import (
 	"deployer/tasks/controlflow"
 	"deployer/tasks/cri"
 	"deployer/tasks/cron"
+	"deployer/tasks/diskspace"
 	"deployer/tasks/download"
 	"deployer/tasks/edit"
+	"deployer/tasks/etcddata"
 	"deployer/tasks/etcdsnapshot"
 	"deployer/tasks/examples"
 	"deployer/tasks/facts"
@@ -64,7 +66,9 @@ func Modules() []engine.Kind {
 		{Name: "debug", Doc: "Shows text or a value.", New: func() any { return &controlflow.Debug{} }},
 		{Name: "directory", Doc: "Manages directories and their access.", New: func() any { return &file.Directory{} }},
 		{Name: "directory_tree", Doc: "Manages a directory with everything below it; copy of a directory becomes this module.", Internal: true, New: func() any { return &file.DirectoryTree{} }},
+		{Name: "disk_space", Doc: "Fails unless directories have room for what will be written to them.", New: func() any { return &diskspace.DiskSpace{} }},
 		{Name: "download", Doc: "Downloads a file from a URL to the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
+		{Name: "etcd_revision", Doc: "Reads the highest revision of the data of etcd on the host, from its files.", Internal: true, New: func() any { return &etcddata.Revision{} }},
 		{Name: "etcd_snapshot", Doc: "Saves a snapshot of the host's etcd member, verifies it, and keeps the newest ones.", New: func() any { return &etcdsnapshot.Snapshot{} }},
 		{Name: "facts", Doc: "Gathers facts about the host, as they are at this moment.", New: func() any { return &facts.Facts{} }},
 		{Name: "fail", Doc: "Fails the host with a message.", New: func() any { return &controlflow.Fail{} }},

@@ -32,8 +32,8 @@ addresses of members one after the other, and readdress refuses.
 It saves a snapshot of the data of every member, and takes the one with the most recent
 revision. Then the API servers end, the data of all members is put aside and kept, and all
 start with the snapshot under the new addresses. Everything else is installed with the new
-addresses. Pods go on running; the revision is raised by a thousand million, so that
-controllers and kubelets read everything anew.
+addresses. Pods go on running; the revision is raised a thousand million above any that the
+members have served, so that controllers and kubelets read everything anew.
 
 All etcd hosts and masters must be reachable. It asks for the name of the cluster. An
 interrupted run is continued by deployer resume, or by the same command as long as the
@@ -77,7 +77,11 @@ func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
 	if err != nil {
 		return err
 	}
-	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": file}
+	digest, err := fileDigest(file)
+	if err != nil {
+		return err
+	}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": file, "etcd_restore_sha256": digest}
 	r, err := runner.EtcdReaddress(given)
 	if err != nil {
 		return err

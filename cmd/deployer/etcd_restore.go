@@ -41,8 +41,9 @@ name of the cluster.
 
 The snapshot is verified and prepared on all members first. Then the API servers end,
 the members end, their data is put aside and kept, and all start with the restored data
-as a new etcd cluster. The revision is raised by a thousand million and marked as
-compacted, so that controllers and kubelets read everything anew. The same command
+as a new etcd cluster. The revision is raised a thousand million above any that the
+members have served and marked as compacted, so that controllers and kubelets read
+everything anew. The same command
 recovers a cluster that has lost its quorum: back up the member that is left, and take
 the hosts that do not come back out of the inventory.
 
@@ -109,14 +110,19 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
-	given.Extra["etcd_restore_snapshot"] = file
+	digest, err := fileDigest(file)
+	if err != nil {
+		return err
+	}
+	// A resumed run compares the digest: the file may be another one then.
+	given.Extra["etcd_restore_snapshot"], given.Extra["etcd_restore_sha256"] = file, digest
 	restore := runner.EtcdRestore
 	if o.keys != "" {
 		restore = runner.EtcdRestoreHosts
 		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"] = o.keys, o.identity
-		if given.Extra["etcd_restore_id"], err = contentName(file); err != nil {
-			return err
-		}
+		// The name is that of the content, so that the same command continues a restore on empty
+		// hosts that was interrupted, from any machine.
+		given.Extra["etcd_restore_id"] = digest[:16]
 	}
 	if r, err = restore(given); err != nil {
 		return err
@@ -149,20 +155,18 @@ func (o *restoreOptions) keyFiles() error {
 	return nil
 }
 
-// contentName returns a name of a file's content, the begin of its SHA-256. The restore of a
-// snapshot on empty hosts has it, so that the same command continues one that was
-// interrupted, from any machine.
-func contentName(file string) (string, error) {
+// fileDigest returns the SHA-256 of a snapshot file, in hex.
+func fileDigest(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading the snapshot: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return "", fmt.Errorf("reading the snapshot: %w", err)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // removeFetchedSnapshot removes the copies of a snapshot and its keys that a restore has

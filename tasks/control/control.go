@@ -72,6 +72,7 @@ func Actions() []engine.Kind {
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
 		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},
 		{Name: "etcd_newest_snapshot", Doc: "Selects the snapshot with the highest revision of those that etcd hosts saved of their own members.", Internal: true, New: func() any { return &etcd.NewestSnapshot{} }},
+		{Name: "etcd_restore_revision", Doc: "Decides by how much a restore of etcd raises the revision of the snapshot.", Internal: true, New: func() any { return &etcd.RestoreRevision{} }},
 		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,36 +15,43 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
+// Verified has the properties of a snapshot file that is whole.
+type Verified struct {
+	SHA256 string // of the file, in hex
+	Bytes  int64
+}
+
 // Verify fails unless the file is a snapshot that is whole: its last 32 bytes are the
 // SHA-256 of the rest (etcd server/etcdserver/api/v3rpc/maintenance.go). A copy of a
 // member's database has no digest, and is refused as well.
-func Verify(path string) error {
+func Verify(path string) (Verified, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("reading the snapshot: %w", err)
+		return Verified{}, fmt.Errorf("reading the snapshot: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("reading the snapshot: %w", err)
+		return Verified{}, fmt.Errorf("reading the snapshot: %w", err)
 	}
 	const page = 512 // the size of a database is a multiple of it
 	size := info.Size() - sha256.Size
 	if size <= 0 || size%page != 0 {
-		return fmt.Errorf("%s is no whole snapshot of etcd: it has %d bytes, and no digest at its end; take another snapshot", path, info.Size())
+		return Verified{}, fmt.Errorf("%s is no whole snapshot of etcd: it has %d bytes, and no digest at its end; take another snapshot", path, info.Size())
 	}
 	sum := sha256.New()
 	if _, err := io.CopyN(sum, f, size); err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return Verified{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	want := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(f, want); err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return Verified{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	if !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("%s is damaged: its digest is not that of its content; take another snapshot", path)
+		return Verified{}, fmt.Errorf("%s is damaged: its digest is not that of its content; take another snapshot", path)
 	}
-	return nil
+	sum.Write(want)
+	return Verified{SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: info.Size()}, nil
 }
 
 // keyBucket has the values of all keys by revision (etcd server/storage/schema/bucket.go).

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,11 +131,16 @@ func TestContentOfASnapshot(t *testing.T) {
 	}
 	s := &actiontest.Context{Provided: engine.Services{}}
 	engine.Provide(s.Provided, ring)
-	change, err := (&Check{File: path}).Check(t.Context(), s)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	change, err := (&Check{File: path, SHA256: hex.EncodeToString(sum[:])}).Check(t.Context(), s)
 	if err != nil || change.Needed {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	want := engine.Output{"revision": int64(10), "keys": 6, "encrypted": 2, "pod_cidrs": map[string]any{"m1": "10.0.3.0/24"}}
+	want := engine.Output{"revision": int64(10), "keys": 6, "bytes": int64(len(content)), "encrypted": 2, "pod_cidrs": map[string]any{"m1": "10.0.3.0/24"}}
 	if diff := cmp.Diff(want, change.Output); diff != "" {
 		t.Error(diff)
 	}
@@ -161,6 +167,23 @@ func TestKeysOfAnotherCluster(t *testing.T) {
 		if _, err := (&Check{File: path, IgnoreKeys: true}).Check(t.Context(), &actiontest.Context{}); err != nil {
 			t.Errorf("ignored: %v", err)
 		}
+	}
+}
+
+// TestSnapshotThatChanged: a restore does not continue with another file than it began with.
+func TestSnapshotThatChanged(t *testing.T) {
+	t.Parallel()
+	first, second := save(t, write{web, "x"}), save(t, write{web, "y"})
+	verified, err := Verify(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Check{File: first, SHA256: verified.SHA256, IgnoreKeys: true}).Check(t.Context(), &actiontest.Context{}); err != nil {
+		t.Error(err)
+	}
+	_, err = (&Check{File: second, SHA256: verified.SHA256, IgnoreKeys: true}).Check(t.Context(), &actiontest.Context{})
+	if err == nil || !strings.Contains(err.Error(), "another file than the one with which the restore began") || !strings.Contains(err.Error(), verified.SHA256) {
+		t.Errorf("another snapshot: %v", err)
 	}
 }
 
@@ -199,11 +222,11 @@ func TestDamagedSnapshots(t *testing.T) {
 		if err := os.WriteFile(path, tt.content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Verify(path); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if _, err := Verify(path); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
-	if err := Verify("/none"); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := Verify("/none"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)
 	}
 }
