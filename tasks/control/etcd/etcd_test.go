@@ -12,6 +12,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/report"
+	"deployer/tasks/stat"
 )
 
 func silent(string) {}
@@ -214,6 +215,34 @@ func TestPlanRefusesANewClusterInPlaceOfAnExistingOne(t *testing.T) {
 	_, err := (&Plan{Found: "found"}).Check(context.Background(), s)
 	if err == nil || !strings.Contains(err.Error(), "etcd must not be touched on m1, m2, m3: m2 shows that the cluster has worked before") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDedicatedHostsWithoutMasters: after a reset of all masters and a power cut, the mark of
+// the etcd hosts is the proof that the one without data must not start empty.
+func TestDedicatedHostsWithoutMasters(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		file      string
+		bootstrap bool
+		action    string // of the host without data
+	}{
+		"no proof":               {"/none", true, cluster.EtcdBootstrap},
+		"the mark of a member":   {"/etc/deployer/etcd-member", true, cluster.EtcdRefuse},
+		"an API server's record": {"/etc/kubernetes/manifests/kube-apiserver.yaml", true, cluster.EtcdRefuse},
+	} {
+		s := run(t, newFake(), "m1", map[string]bool{"m1": true, "m2": true, "m3": false})
+		s.RunFunc = func(_ context.Context, host, _ string, args engine.Module) (engine.Result, error) {
+			look, ok := args.(*stat.Stat)
+			return engine.Result{Output: engine.Output{"exists": ok && host == "m2" && look.Path == tt.file}}, nil
+		}
+		change, err := (&Plan{Found: "found"}).Check(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := actions(change.Output)["m3"]; got != tt.action || change.Output["bootstrap"] != tt.bootstrap {
+			t.Errorf("%s: m3 has the action %q, want %q", name, got, tt.action)
+		}
 	}
 }
 

@@ -23,9 +23,13 @@ type Plan struct {
 	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 }
 
-// apiServerManifest is written only after etcd was healthy: its existence proves that
-// the cluster has worked before.
-const apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+// Files that are written only after etcd was healthy, so they prove that the cluster has
+// worked before: on masters the manifest of the API server, on etcd hosts the mark that their
+// unit checks.
+const (
+	apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+	memberMark        = "/etc/deployer/etcd-member"
+)
 
 // ReadOnly is true: a plan changes nothing.
 func (*Plan) ReadOnly() bool { return true }
@@ -82,25 +86,34 @@ func (p *Plan) probes(actx engine.ActionContext, hosts []Host) []cluster.EtcdPro
 	return probes
 }
 
-// establish looks on the masters for a proof that the cluster has worked before. It
-// matters only when no etcd answers. A proof on a master without etcd is assigned to the
-// first etcd host, because the rule only needs its existence.
+// establish looks on the masters and the etcd hosts for a proof that the cluster has worked
+// before. It matters only when no etcd answers. A proof on a master without etcd is assigned
+// to the first etcd host, because the rule only needs its existence.
 func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
+	if len(probes) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for _, master := range c.Masters {
+	look := func(host, path string) {
 		wg.Go(func() {
-			result, err := actx.RunOn(ctx, master, "stat", &stat.Stat{Path: apiServerManifest})
-			if exists, _ := result.Output["exists"].(bool); err != nil || !exists || len(probes) == 0 {
+			result, err := actx.RunOn(ctx, host, "stat", &stat.Stat{Path: path})
+			if exists, _ := result.Output["exists"].(bool); err != nil || !exists {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			i := max(0, slices.IndexFunc(probes, func(p cluster.EtcdProbe) bool { return p.Name == master }))
+			i := max(0, slices.IndexFunc(probes, func(p cluster.EtcdProbe) bool { return p.Name == host }))
 			probes[i].Established = true
 		})
+	}
+	for _, master := range c.Masters {
+		look(master, apiServerManifest)
+	}
+	for _, p := range probes {
+		look(p.Name, memberMark)
 	}
 	wg.Wait()
 }
