@@ -46,13 +46,21 @@ const suffix = ".db"
 
 func (s *Snapshot) path() string { return filepath.Join(s.Dir, s.Name+suffix) }
 
-// Check fails when the file system has no room for a snapshot of the database.
-func (s *Snapshot) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+// Check fails when the file system has no room for a snapshot of the database. A snapshot
+// that exists, as after a lost connection, is verified and described as by Apply.
+func (s *Snapshot) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if s.Name != filepath.Base(s.Name) || strings.HasPrefix(s.Name, ".") {
 		return engine.Change{}, fmt.Errorf("name %q is not the name of a file", s.Name)
 	}
-	if _, err := os.Lstat(sys.Path(s.path())); err == nil {
-		return engine.NoChange(engine.Output{"path": s.path()}), nil
+	if info, err := os.Lstat(sys.Path(s.path())); err == nil {
+		if !info.Mode().IsRegular() {
+			return engine.Change{}, fmt.Errorf("%s is no regular file: remove it", s.path())
+		}
+		found, err := verify(ctx, sys, s.path())
+		if err != nil {
+			return engine.Change{}, fmt.Errorf("%w; the file exists as %s: remove it, and take another snapshot", err, s.path())
+		}
+		return engine.NoChange(s.output(found)), nil
 	}
 	if err := s.checkSpace(sys); err != nil {
 		return engine.Change{}, err
@@ -102,11 +110,11 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err := os.MkdirAll(sys.Path(s.Dir), 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of snapshots: %w", err)
 	}
-	temp := filepath.Join(s.Dir, "."+s.Name+".part")
-	defer os.Remove(sys.Path(temp)) //nolint:errcheck // it is gone after a success
-	if err := os.Remove(sys.Path(temp)); err != nil && !os.IsNotExist(err) {
+	temp := filepath.Join(s.Dir, "."+s.Name+partial)
+	if err := s.removePartial(sys, temp); err != nil {
 		return nil, err
 	}
+	defer s.removePartial(sys, temp) //nolint:errcheck // the next run removes it
 	if _, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdctl", "--endpoints="+s.Endpoint, "--cacert="+s.CA, "--cert="+s.Cert, "--key="+s.Key,
 		"--command-timeout="+saveTimeout.String(), "snapshot", "save", sys.Path(temp)); err != nil {
 		return nil, fmt.Errorf("saving a snapshot of etcd: %w", err)
@@ -114,16 +122,9 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err := os.Chmod(sys.Path(temp), 0o600); err != nil {
 		return nil, err
 	}
-	text, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdutl", "snapshot", "status", sys.Path(temp), "--write-out=json")
+	found, err := verify(ctx, sys, temp)
 	if err != nil {
-		return nil, fmt.Errorf("verifying the snapshot of etcd: %w", err)
-	}
-	var found status
-	if err := json.Unmarshal([]byte(text), &found); err != nil {
-		return nil, fmt.Errorf("verifying the snapshot of etcd: reading the output of etcdutl: %w", err)
-	}
-	if found.Revision < 1 || found.TotalKey < 1 {
-		return nil, fmt.Errorf("verifying the snapshot of etcd: it has revision %d and %d keys", found.Revision, found.TotalKey)
+		return nil, err
 	}
 	if err := os.Rename(sys.Path(temp), sys.Path(s.path())); err != nil {
 		return nil, err
@@ -131,7 +132,62 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err := s.prune(sys); err != nil {
 		return nil, fmt.Errorf("removing old snapshots of etcd: %w", err)
 	}
-	return engine.Output{"path": s.path(), "revision": found.Revision, "keys": found.TotalKey, "bytes": found.TotalSize}, nil
+	return s.output(found), nil
+}
+
+func (s *Snapshot) output(found status) engine.Output {
+	return engine.Output{"path": s.path(), "revision": found.Revision, "keys": found.TotalKey, "bytes": found.TotalSize}
+}
+
+// verify returns the status of a snapshot, and an error for one that is damaged or empty.
+func verify(ctx context.Context, sys engine.System, path string) (status, error) {
+	text, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdutl", "snapshot", "status", sys.Path(path), "--write-out=json")
+	if err != nil {
+		return status{}, fmt.Errorf("verifying the snapshot of etcd: %w", err)
+	}
+	var found status
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return status{}, fmt.Errorf("verifying the snapshot of etcd: reading the output of etcdutl: %w", err)
+	}
+	if found.Revision < 1 || found.TotalKey < 1 {
+		return status{}, fmt.Errorf("verifying the snapshot of etcd: it has revision %d and %d keys", found.Revision, found.TotalKey)
+	}
+	return found, nil
+}
+
+// partial ends the name of a snapshot that is not verified yet, which begins with a dot.
+// etcdctl writes to that name with the ending once more.
+const partial = ".part"
+
+// abandonedAfter is the age of the last write at which a partial snapshot of another run was
+// left by a process that was killed: backups take no lock, and several may run at a time. It
+// is longer than a save lasts.
+const abandonedAfter = time.Hour
+
+// removePartial removes the temporary files of this snapshot, and those that killed runs have
+// left in the directory. It leaves those of the host's timer, whose script removes them.
+func (s *Snapshot) removePartial(sys engine.System, own string) error {
+	for _, path := range []string{own, own + partial} {
+		if err := os.Remove(sys.Path(path)); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("removing a partial snapshot: %w", err)
+		}
+	}
+	entries, err := os.ReadDir(sys.Path(s.Dir))
+	if err != nil {
+		return fmt.Errorf("looking for partial snapshots: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), partial) || strings.HasPrefix(e.Name(), ".scheduled-") {
+			continue
+		}
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandonedAfter {
+			continue
+		}
+		if err := os.Remove(filepath.Join(sys.Path(s.Dir), e.Name())); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("removing a partial snapshot: %w", err)
+		}
+	}
+	return nil
 }
 
 // saveTimeout is the maximum duration of a save: etcd's largest recommended database of

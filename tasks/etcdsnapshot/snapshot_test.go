@@ -67,8 +67,8 @@ func TestSnapshot(t *testing.T) {
 	if got := names(t, sys); !slices.Equal(got, []string{"b.db", "c.db", "notes.txt", "run1.db"}) {
 		t.Errorf("left: %v", got)
 	}
-	if change, err := s.Check(t.Context(), sys); err != nil || change.Needed || change.Output["path"] != "/snapshots/run1.db" {
-		t.Errorf("again: %+v, %v", change, err)
+	if change, err := s.Check(t.Context(), sys); err != nil || change.Needed || !cmp.Equal(change.Output, out) {
+		t.Errorf("again, as after a lost connection: %+v, %v; want the output %v", change, err, out)
 	}
 }
 
@@ -152,5 +152,61 @@ func TestDirectoryStays(t *testing.T) {
 	}
 	if backups := sys.Kept(); len(backups) > 0 {
 		t.Errorf("backed up: %v", backups)
+	}
+}
+
+// TestExistingSnapshotsAreVerified: one that is damaged is an error, because its revision is
+// unknown.
+func TestExistingSnapshotsAreVerified(t *testing.T) {
+	sys := newHost(t, "")
+	sys.Write(t, "/snapshots/run1.db", "torn", 0o600)
+	if _, err := snapshot("run1").Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "integrity check failed") || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a damaged file: %v", err)
+	}
+	if err := os.Symlink("/etc/passwd", sys.Path("/snapshots/run2.db")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot("run2").Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a link: %v", err)
+	}
+}
+
+// TestPartialSnapshotsAreRemoved: etcdctl's own temporary file goes after a failure, those of
+// killed runs at the next run; those of a timer, of a run in progress, and other files stay.
+func TestPartialSnapshotsAreRemoved(t *testing.T) {
+	sys := newHost(t, goodStatus)
+	save := sys.Exec
+	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		if strings.HasSuffix(cmd.Argv[0], "/etcdctl") { // ends while it writes
+			return engine.CommandResult{Exit: 1, Stderr: "no space left on device"}, os.WriteFile(cmd.Argv[len(cmd.Argv)-1]+".part", []byte("snap"), 0o600)
+		}
+		return save(ctx, cmd)
+	}
+	if _, err := snapshot("run1").Apply(t.Context(), sys, engine.Change{}); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("a full disk: %v", err)
+	}
+	if got := names(t, sys); len(got) > 0 {
+		t.Errorf("after a failure: %v", got)
+	}
+	old := time.Now().Add(-2 * abandonedAfter)
+	for _, name := range []string{".killed.part", ".killed.part.part", ".scheduled-1.part", "notes.part", ".running.part.part"} {
+		sys.Write(t, "/snapshots/"+name, "x", 0o600)
+		if name == ".running.part.part" {
+			continue
+		}
+		if err := os.Chtimes(sys.Path("/snapshots/"+name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sys.Write(t, "/outside", "x", 0o600)
+	if err := os.Symlink(sys.Path("/outside"), sys.Path("/snapshots/.link.part")); err != nil {
+		t.Fatal(err)
+	}
+	sys.Exec = save
+	if _, err := snapshot("run1").Apply(t.Context(), sys, engine.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, sys); !slices.Equal(got, []string{".link.part", ".running.part.part", ".scheduled-1.part", "notes.part", "run1.db"}) {
+		t.Errorf("left: %v", got)
 	}
 }

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
@@ -10,7 +11,8 @@ import (
 
 // NewestSnapshot is the action `etcd_newest_snapshot`: it compares the snapshots that hosts
 // have saved of their own members, and changes nothing. It is for members without a majority,
-// whose data may differ. It fails when no host has saved one.
+// whose data may differ. It fails when no host has saved one, and outside of check mode when
+// the revision of one is unknown: the newest data could be lost.
 //
 // Output: host, which has the snapshot with the highest revision, or the first one of these in
 // inventory order; path and revision of that snapshot; saved, the number of hosts with one.
@@ -35,7 +37,11 @@ func (n *NewestSnapshot) Check(_ context.Context, actx engine.ActionContext) (en
 			continue
 		}
 		saved++
-		if revision := wholeNumber(snapshot["revision"]); revision > highest {
+		revision := wholeNumber(snapshot["revision"])
+		if revision < 1 && !actx.CheckOnly() {
+			return engine.Change{}, fmt.Errorf("the revision of the snapshot %s:%s is unknown, so it may be the newest: run the command again", h.Name, path)
+		}
+		if revision > highest {
 			highest = revision
 			out["host"], out["path"], out["revision"] = h.Name, path, revision
 		}
