@@ -303,7 +303,7 @@ func TestFailedVerifyRollsBackAndStops(t *testing.T) {
 	r, _ = s.run(s.options())
 	s.requireOutcome(r, report.Nothing)
 	s.requireCalls()
-	if s.git("rev-parse", "refs/deployer/verified/staging") == bad {
+	if s.git("rev-parse", "refs/deployer/verified/staging.yaml") == bad {
 		t.Error("a revision that failed is verified")
 	}
 }

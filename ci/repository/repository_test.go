@@ -146,6 +146,29 @@ func TestStateTravels(t *testing.T) {
 	}
 }
 
+// TestEachInventoryHasAStateOfItsOwn: names that git could confuse, or that look alike.
+func TestEachInventoryHasAStateOfItsOwn(t *testing.T) {
+	dir, first, _ := newRepository(t)
+	repo, err := repository.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inventories := []string{"production.yaml", "production/berlin.yaml", "production", "production.yml", "production-berlin.yaml", "a.b.yaml", "a-b.yaml",
+		"a b.yaml", "a%20b.yaml", "a..yaml", ".a/b.yaml", "a.lock", "a.", "-a.yaml", "größe.yaml", "a~^:?*[@{.yaml"}
+	for i, inventory := range inventories {
+		s := repository.ClusterState{Deploying: &repository.Deploying{To: first, Done: i}}
+		s.Verified = []string{first}
+		if err := repo.SetState(t.Context(), inventory, s); err != nil {
+			t.Errorf("%s: %v", inventory, err)
+		}
+	}
+	for i, inventory := range inventories {
+		if s, err := repo.State(t.Context(), inventory); err != nil || s.Deploying == nil || s.Deploying.Done != i {
+			t.Errorf("%s: %+v, %v", inventory, s, err)
+		}
+	}
+}
+
 func TestVerifyKeepsTen(t *testing.T) {
 	var s repository.ClusterState
 	for i := range 15 {

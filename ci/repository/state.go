@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -59,12 +58,27 @@ func (s *ClusterState) Verify(commit string) {
 	s.Verified, s.Deploying = kept, nil
 }
 
-var notInRef = regexp.MustCompile(`[^A-Za-z0-9_/-]+`)
-
-// refName returns the part of a ref that stands for an inventory.
+// refName returns the part of a ref that stands for an inventory: its path in one component,
+// because git cannot have the refs a and a/b at the same time. Bytes that a ref may not have,
+// and slashes, are %XX as in URLs, so that no two inventories share a ref.
 func refName(inventory string) string {
-	inventory = strings.TrimSuffix(strings.TrimSuffix(inventory, ".yaml"), ".yml")
-	return strings.Trim(notInRef.ReplaceAllString(inventory, "-"), "/-")
+	var b strings.Builder
+	for i := range len(inventory) {
+		c := inventory[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-' && i > 0, c == '.' && dotAllowed(inventory, i):
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// dotAllowed reports whether git allows the dot at an index of a component of a ref: not at
+// an end, not after another dot, not in the suffix .lock.
+func dotAllowed(name string, i int) bool {
+	return i > 0 && i < len(name)-1 && name[i-1] != '.' && name[i:] != ".lock"
 }
 
 func stateRef(inventory string) string { return "refs/deployer/state/" + refName(inventory) }

@@ -193,7 +193,7 @@ func (s *site) failedVerify(version string) {
 	terminal, _ := s.push("a change that fails", map[string]string{"shared.yaml": s.shared(version, 0), "deployer.ci.yaml": stages})
 	s.requireTexts(terminal, "going back from", "staging: configuration: rolled back", "production: configuration: skipped")
 	s.rolledBack++
-	out := s.shell(gitHost, "cd "+repository+" && git rev-parse refs/deployer/verified/staging main")
+	out := s.shell(gitHost, "cd "+repository+" && git rev-parse refs/deployer/verified/staging.yaml main")
 	if words := strings.Fields(out); len(words) != 2 || words[0] == words[1] {
 		s.t.Errorf("verified and main: %q", words)
 	}
@@ -202,7 +202,7 @@ func (s *site) failedVerify(version string) {
 		s.t.Errorf("production was\n%sand is\n%s", production, after)
 	}
 	began := time.Now()
-	s.shell(gitHost, "cd "+repository+" && deployer ci drift --new refs/deployer/verified/production")
+	s.shell(gitHost, "cd "+repository+" && deployer ci drift --new refs/deployer/verified/production.yaml")
 	s.t.Logf("no drift, found in %.0fs", time.Since(began).Seconds())
 }
 
