@@ -132,17 +132,17 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 			return nil, err
 		}
 	}
-	t.derive(p)
+	t.derive()
 	t.Findings = append(t.Findings, gate.Check(t.input(p, false))...)
 	return t, nil
 }
 
 // derive sets the steps and the numbers of hosts from the change.
-func (t *target) derive(p *Pipeline) {
+func (t *target) derive() {
 	t.Steps = t.Change.Steps()
 	for i, s := range t.Steps {
 		if s.Args[0] == "upgrade" {
-			t.Steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs(p)...)
+			t.Steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs()...)
 		}
 	}
 	if t.Touched = 0; !t.Change.Nothing() {
@@ -162,10 +162,12 @@ func (t *target) commandLines() []string {
 	return out
 }
 
-func (t *target) upgradeArgs(p *Pipeline) []string {
+// upgradeArgs returns the flags of upgrade. The path of a rollout plan is relative to the
+// checkout, in which steps run: a step is the same on every machine.
+func (t *target) upgradeArgs() []string {
 	args := slices.Clone(t.environment.UpgradeArgs)
 	if t.environment.Rollout != "" {
-		args = append(args, "--rollout", filepath.Join(p.dir, filepath.FromSlash(t.environment.Rollout)))
+		args = append(args, "--rollout", filepath.FromSlash(t.environment.Rollout))
 	}
 	return args
 }
@@ -230,7 +232,7 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 				continue
 			}
 			t.Name, t.Change = t.before.Cluster, change.Between(t.before, nil)
-			t.derive(p)
+			t.derive()
 			t.Findings = gate.Check(t.input(p, false))
 			out = append(out, t)
 		}

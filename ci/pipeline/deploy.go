@@ -183,7 +183,7 @@ func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*ta
 		*revision.site = site
 	}
 	back.Change = change.Between(back.before, back.after)
-	back.derive(p)
+	back.derive()
 	back.Findings = gate.Check(back.input(p, true))
 	if gate.Blocked(back.Findings) {
 		return nil, fmt.Errorf("the way back from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])

@@ -328,6 +328,27 @@ func TestKilledRunIsResumedElsewhere(t *testing.T) {
 	}
 }
 
+// TestStepsAreTheSameOnEveryMachine: a host has left, and the upgrade with a rollout plan is
+// interrupted. The next run has another state directory and does not take the host out again.
+func TestStepsAreTheSameOnEveryMachine(t *testing.T) {
+	s := deployed(t, map[string]string{"deployer.ci.yaml": "environments:\n  production: {inventories: [inventory.yaml], rollout: plans/rollout.yaml}\n", "plans/rollout.yaml": "steps: []\n"})
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.36.3", "n2")})
+	s.write(filepath.Join(s.fake, "fail upgrade"), "130")
+	s.write(filepath.Join(s.fake, "once"), "")
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Interrupted)
+	s.requireCalls("scale-down n1 --check @a", "scale-down --yes n1 @a", "upgrade --rollout plans/rollout.yaml @b")
+	plan := r.Clusters[0].Plan
+	o := s.options()
+	o.State = filepath.Join(t.TempDir(), "fresh")
+	r, _ = s.run(o)
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("resume --yes @b", "upgrade --rollout plans/rollout.yaml @b", "verify @b")
+	if r.Clusters[0].Plan != plan {
+		t.Errorf("the plan is %s on one machine and %s on another", plan, r.Clusters[0].Plan)
+	}
+}
+
 // TestNewPushAfterFailure: the deploy of b stopped behind the departure of n1, so the deploy
 // of c does not take it out again. n4 may have joined, and only b names it: c takes it out.
 func TestNewPushAfterFailure(t *testing.T) {
