@@ -567,7 +567,7 @@ func TestNewerPushSupersedesTheWaitingOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := held.Lock(t.Context())
+	release, err := held.Lock(t.Context(), repository.Push)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"deployer/ci/report"
+	"deployer/ci/repository"
 	"deployer/project"
 )
 
@@ -13,7 +14,7 @@ import (
 // must be verified too. inventory limits it to one cluster; empty means all. A named
 // cluster that has its last verified revision goes to the verified revision before it.
 func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.Run, error) {
-	targets, end, err := p.begin(ctx)
+	targets, end, err := p.begin(ctx, repository.Rollback)
 	if err != nil {
 		return nil, err
 	}

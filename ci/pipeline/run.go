@@ -35,7 +35,7 @@ type run struct {
 // which a newer one waits ends with a *repository.SupersededError. The report is nil only
 // when an error kept the run from beginning; outcomes of stages are in the report.
 func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
-	targets, end, err := p.begin(ctx)
+	targets, end, err := p.begin(ctx, repository.Push)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 }
 
 // begin waits for the lock, reads secrets and the state of clusters, and assesses them. The
-// caller must call end, which releases the lock. The error of a run for which a newer one
+// caller must call end, which releases the lock. The error of a push for which a newer one
 // waits is a *repository.SupersededError.
-func (p *Pipeline) begin(ctx context.Context) (targets []*target, end func(), err error) {
-	release, err := p.Lock(ctx)
+func (p *Pipeline) begin(ctx context.Context, kind repository.Kind) (targets []*target, end func(), err error) {
+	release, err := p.Lock(ctx, kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,8 +72,8 @@ func (p *Pipeline) begin(ctx context.Context) (targets []*target, end func(), er
 }
 
 // Lock waits for the lock of the state directory.
-func (p *Pipeline) Lock(ctx context.Context) (func(), error) {
-	return repository.Lock(ctx, filepath.Join(p.State, "lock"), report.Short(p.commit), func(holder string) {
+func (p *Pipeline) Lock(ctx context.Context, kind repository.Kind) (func(), error) {
+	return repository.Lock(ctx, filepath.Join(p.State, "lock"), kind, report.Short(p.commit), func(holder string) {
 		p.printf("another run works on this repository (%s); waiting for its end\n", holder)
 	})
 }

@@ -21,47 +21,107 @@ func (e *SupersededError) Error() string { return "superseded by the newer push 
 // pollLock is the time between two tries to get a lock. flock has no timeout.
 const pollLock = 200 * time.Millisecond
 
+// Kind is the kind of a run that asks for the lock.
+type Kind string
+
+// The kinds of runs. They do not supersede each other.
+const (
+	// Push deploys a revision. Of the pushes that wait, the newest deploys the changes of all.
+	Push Kind = "push"
+	// Rollback returns to an earlier revision. Each rollback is carried out, before the pushes
+	// that wait: a person decided on it for the revision that is deployed now.
+	Rollback Kind = "rollback"
+)
+
 // Lock waits for the lock of a directory, which one run holds at a time, and returns a
 // function that releases it. The kernel releases the lock of a process that is killed, so
-// no stale lock is left. Of the runs that wait only the newest goes on: the others return
-// a *SupersededError. name says what the run is about; waiting is called once when the
-// lock is taken.
-func Lock(ctx context.Context, dir, name string, waiting func(holder string)) (release func(), err error) {
+// no stale lock is left. Of the pushes that wait only the newest goes on, after the
+// rollbacks that wait: the other pushes return a *SupersededError. name says what the run
+// is about; waiting is called once when the lock is taken.
+func Lock(ctx context.Context, dir string, kind Kind, name string, waiting func(holder string)) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	ticket := fmt.Sprintf("%s\n%d %d", name, os.Getpid(), time.Now().UnixNano())
-	newest := filepath.Join(dir, "waiting")
-	if err := replaceFile(newest, ticket); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLockFile(dir, "lock")
 	if err != nil {
 		return nil, err
 	}
-	if err := waitForLock(ctx, f, newest, ticket, waiting); err != nil {
+	rollbacks, err := openLockFile(dir, "rollbacks")
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := writeHolder(f, name); err != nil {
+	defer rollbacks.Close() // releases the shared lock of a rollback that waited
+	may := func() (bool, error) { return true, nil }
+	if kind == Rollback {
+		err = unix.Flock(int(rollbacks.Fd()), unix.LOCK_SH)
+	} else {
+		may, err = pushTicket(dir, name, rollbacks)
+	}
+	if err == nil {
+		err = waitForLock(ctx, f, may, waiting)
+	}
+	if err == nil {
+		err = writeHolder(f, string(kind)+" "+name)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return func() { _ = f.Close() }, nil // closing it releases the lock
 }
 
-// waitForLock returns when the process has the lock of f, and the ticket is still the newest.
-func waitForLock(ctx context.Context, f *os.File, newest, ticket string, waiting func(holder string)) error {
-	for told := false; ; {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("locking %s: %w", f.Name(), err)
-		}
+func openLockFile(dir, name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// pushTicket registers a push as the newest one and returns a function that reports whether
+// it may run now. A push for which a newer one waits gets a *SupersededError; it may not
+// run while a rollback waits, which holds a shared lock on the file rollbacks.
+func pushTicket(dir, name string, rollbacks *os.File) (may func() (bool, error), err error) {
+	ticket := fmt.Sprintf("%s\n%d %d", name, os.Getpid(), time.Now().UnixNano())
+	newest := filepath.Join(dir, "waiting")
+	if err := replaceFile(newest, ticket); err != nil {
+		return nil, err
+	}
+	return func() (bool, error) {
 		if by := other(newest, ticket); by != "" {
-			return &SupersededError{by}
+			return false, &SupersededError{by}
 		}
-		if err == nil {
-			return nil
+		free, err := tryLock(rollbacks)
+		if free {
+			err = unix.Flock(int(rollbacks.Fd()), unix.LOCK_UN)
 		}
-		if !told {
+		return free, err
+	}, nil
+}
+
+// tryLock reports whether the process has got the exclusive lock of a file.
+func tryLock(f *os.File) (bool, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return true, nil
+}
+
+// waitForLock returns when the process has the lock of f, and may allows it to run.
+func waitForLock(ctx context.Context, f *os.File, may func() (bool, error), waiting func(holder string)) error {
+	for told := false; ; {
+		locked, err := tryLock(f)
+		if err != nil {
+			return err
+		}
+		allowed, err := may()
+		if err != nil || locked && allowed {
+			return err
+		}
+		if locked {
+			if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
+				return fmt.Errorf("unlocking %s: %w", f.Name(), err)
+			}
+		} else if !told {
 			told = true
 			holder, _ := os.ReadFile(f.Name())
 			waiting(string(holder))

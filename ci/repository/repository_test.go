@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,20 +185,64 @@ func TestVerifyKeepsTen(t *testing.T) {
 func TestLockEndsWithItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	silent := func(string) {}
-	release, err := repository.Lock(t.Context(), dir, "first", silent)
+	release, err := repository.Lock(t.Context(), dir, repository.Push, "first", silent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	holder := ""
-	if _, err := repository.Lock(ctx, dir, "second", func(h string) { holder = h }); !errors.Is(err, context.DeadlineExceeded) || holder != "first" {
+	if _, err := repository.Lock(ctx, dir, repository.Push, "second", func(h string) { holder = h }); !errors.Is(err, context.DeadlineExceeded) || holder != "push first" {
 		t.Errorf("second: %v, holder %q", err, holder)
 	}
 	release()
-	release, err = repository.Lock(t.Context(), dir, "third", silent)
+	release, err = repository.Lock(t.Context(), dir, repository.Push, "third", silent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
+}
+
+// TestRollbacksAndPushesDoNotSupersedeEachOther: two pushes and two rollbacks wait. Both
+// rollbacks run, then the newer push; the older push is superseded by the newer one only.
+func TestRollbacksAndPushesDoNotSupersedeEachOther(t *testing.T) {
+	dir := t.TempDir()
+	release, err := repository.Lock(t.Context(), dir, repository.Push, "holder", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var order []string
+	results := map[string]chan error{}
+	for _, run := range []struct {
+		kind repository.Kind
+		name string
+	}{{repository.Push, "push 1"}, {repository.Rollback, "rollback 1"}, {repository.Push, "push 2"}, {repository.Rollback, "rollback 2"}} {
+		waits, result := make(chan struct{}), make(chan error, 1)
+		results[run.name] = result
+		go func() {
+			end, err := repository.Lock(t.Context(), dir, run.kind, run.name, func(string) { close(waits) })
+			if err == nil {
+				mu.Lock()
+				order = append(order, strings.TrimRight(run.name, " 12"))
+				mu.Unlock()
+				end()
+			}
+			result <- err
+		}()
+		<-waits
+	}
+	var superseded *repository.SupersededError
+	if err := <-results["push 1"]; !errors.As(err, &superseded) || superseded.By != "push 2" {
+		t.Errorf("push 1: %v", err)
+	}
+	release()
+	for _, name := range []string{"rollback 1", "rollback 2", "push 2"} {
+		if err := <-results[name]; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if want := []string{"rollback", "rollback", "push"}; !slices.Equal(order, want) {
+		t.Errorf("order %q, want %q", order, want)
+	}
 }

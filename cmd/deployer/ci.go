@@ -174,8 +174,8 @@ func newCIRun(e env) *cobra.Command {
 		Long: `Run runs the stages of deployer.ci.yaml for one revision. It compares each cluster with
 its last verified revision: what earlier pushes left undone is part of the change.
 
-One run at a time works on a repository. A run that waits ends when a newer one comes, as
-that deploys its changes too. A run that was killed is continued by the next one. A
+One run at a time works on a repository. A run that waits ends when a newer push comes,
+as that deploys its changes too; rollbacks that wait go first. A run that was killed is continued by the next one. A
 cluster that does not pass verify gets its last verified revision again.
 
 Exit codes: 0 deployed or nothing to do, 4 refused by a gate, 6 rolled back, 1 failed, 130
@@ -260,7 +260,9 @@ revision: hosts that have joined leave, hosts that have left join, an upgrade is
 back, and the rest is made as that revision says. With an INVENTORY whose deploy was
 verified, it goes to the verified revision before it.
 
-The branch keeps the newer revision: revert the commit, or the next push deploys it again.`,
+A rollback waits for the end of a run that works on the repository, and runs before pushes
+that wait. The branch keeps the newer revision: revert the commit, or the next push
+deploys it again.`,
 		Example: `  deployer ci rollback
   deployer ci rollback clusters/berlin/inventory.yaml --to 4be1f02`,
 		Args: cobra.MaximumNArgs(1),
