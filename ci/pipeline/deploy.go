@@ -102,7 +102,7 @@ func (p *Pipeline) setState(ctx context.Context, t *target) error {
 	if p.config.Remote == "" {
 		return nil
 	}
-	return p.Repository.PushState(ctx, p.config.Remote)
+	return p.Repository.PushState(ctx, p.config.Remote, t.Inventory)
 }
 
 // step runs one verb. An interrupted verb is resumed first: that completes a run of a plan

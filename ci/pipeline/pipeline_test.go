@@ -328,6 +328,41 @@ func TestKilledRunIsResumedElsewhere(t *testing.T) {
 	}
 }
 
+// TestKilledRunIsFinishedByAnotherClone: the runner of clone 1 dies after a step. Clone 2, with
+// a state directory of its own, has nothing but what the run has pushed to the remote.
+func TestKilledRunIsFinishedByAnotherClone(t *testing.T) {
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "deployer.ci.yaml": "remote: origin\n"})
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	s.git("clone", "-q", "--bare", s.dir, bare)
+	clone := func() pipeline.Options {
+		dir := filepath.Join(t.TempDir(), "clone")
+		s.git("clone", "-q", bare, dir)
+		s.dir = dir
+		o := s.options()
+		o.State = filepath.Join(t.TempDir(), "state")
+		return o
+	}
+	r, _ := s.run(clone())
+	s.requireOutcome(r, report.Deployed)
+	s.calls()
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:4]")})
+	s.git("push", "-q", "origin", "HEAD:main")
+	first, second := clone(), clone()
+
+	s.write(filepath.Join(s.fake, "fail scale-up"), "130")
+	s.write(filepath.Join(s.fake, "once"), "")
+	r, _ = s.run(first)
+	s.requireOutcome(r, report.Interrupted)
+	s.requireCalls("scale-down n1 --check @a", "scale-down --yes n1 @a", "scale-up n3 n4 @b")
+	r, _ = s.run(second)
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("resume --yes @b", "scale-up n3 n4 @b", "verify @b")
+
+	r, _ = s.run(first) // the stale clone reads that the work is done
+	s.requireOutcome(r, report.Nothing)
+	s.requireCalls()
+}
+
 // TestStepsAreTheSameOnEveryMachine: a host has left, and the upgrade with a rollout plan is
 // interrupted. The next run has another state directory and does not take the host out again.
 func TestStepsAreTheSameOnEveryMachine(t *testing.T) {

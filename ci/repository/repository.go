@@ -23,6 +23,9 @@ import (
 type Repository struct {
 	// Dir is the absolute path of the directory with the objects (.git, or the bare repository).
 	Dir string
+	// fetched are the objects that the refs of the remote had when they were last read or
+	// written. FetchState and PushState must not run at the same time.
+	fetched map[string]string
 }
 
 // Open returns the repository of a directory: a work tree, a directory in one, or a bare
@@ -53,6 +56,9 @@ func run(ctx context.Context, environ []string, dir string, stdin []byte, args .
 		text := strings.TrimSpace(stderr.String())
 		if text == "" {
 			text = err.Error()
+		}
+		if strings.HasPrefix(args[0], "--git-dir=") {
+			args = args[1:]
 		}
 		return "", fmt.Errorf("git %s: %s", args[0], text)
 	}

@@ -124,7 +124,7 @@ func TestStateTravels(t *testing.T) {
 	if err := here.SetState(t.Context(), inventory, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := here.PushState(t.Context(), "origin"); err != nil {
+	if err := here.PushState(t.Context(), "origin", inventory); err != nil {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh")
@@ -166,6 +166,51 @@ func TestEachInventoryHasAStateOfItsOwn(t *testing.T) {
 	}
 	for i, inventory := range inventories {
 		if s, err := repo.State(t.Context(), inventory); err != nil || s.Deploying == nil || s.Deploying.Done != i {
+			t.Errorf("%s: %+v, %v", inventory, s, err)
+		}
+	}
+}
+
+// TestPushStateLeavesTheStateOfOthers: two clones read the state of two clusters, and change it.
+func TestPushStateLeavesTheStateOfOthers(t *testing.T) {
+	dir, first, second := newRepository(t)
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	git(t, dir, "clone", "-q", "--bare", dir, bare)
+	clone := func() *repository.Repository {
+		to := filepath.Join(t.TempDir(), "clone")
+		git(t, dir, "clone", "-q", bare, to)
+		repo, err := repository.Open(t.Context(), to)
+		if err == nil {
+			err = repo.FetchState(t.Context(), "origin")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return repo
+	}
+	write := func(repo *repository.Repository, inventory string, verified ...string) error {
+		if err := repo.SetState(t.Context(), inventory, repository.ClusterState{Verified: verified}); err != nil {
+			t.Fatal(err)
+		}
+		return repo.PushState(t.Context(), "origin", inventory)
+	}
+	if err := errors.Join(write(clone(), "a.yaml", first), write(clone(), "b.yaml", first)); err != nil {
+		t.Fatal(err)
+	}
+	stale, fresh := clone(), clone()
+	for range 2 { // the second time with the state that the first has pushed
+		if err := write(fresh, "a.yaml", second); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := write(stale, "b.yaml", second); err != nil {
+		t.Errorf("another cluster: %v", err)
+	}
+	if err := write(stale, "a.yaml", first, second); err == nil || !strings.Contains(err.Error(), "another run has changed refs/deployer/") {
+		t.Errorf("a stale state was pushed: %v", err)
+	}
+	for _, inventory := range []string{"a.yaml", "b.yaml"} {
+		if s, err := clone().State(t.Context(), inventory); err != nil || s.LastVerified() != second {
 			t.Errorf("%s: %+v, %v", inventory, s, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -121,14 +123,76 @@ func (r *Repository) SetState(ctx context.Context, inventory string, s ClusterSt
 	return err
 }
 
-// FetchState takes over the state that a remote keeps.
+// stateRefs matches the refs that keep the state of clusters.
+const stateRefs = "refs/deployer/*"
+
+// FetchState takes over the state that a remote keeps. PushState compares the remote with
+// what this call has read.
 func (r *Repository) FetchState(ctx context.Context, remote string) error {
-	_, err := r.git(ctx, "fetch", "--quiet", "--force", remote, "refs/deployer/*:refs/deployer/*")
+	var err error
+	if r.fetched, err = r.remoteRefs(ctx, remote, stateRefs); err != nil {
+		return err
+	}
+	_, err = r.git(ctx, "fetch", "--quiet", "--force", remote, stateRefs+":"+stateRefs)
 	return err
 }
 
-// PushState writes the state to a remote.
-func (r *Repository) PushState(ctx context.Context, remote string) error {
-	_, err := r.git(ctx, "push", "--quiet", "--force", remote, "refs/deployer/*:refs/deployer/*")
-	return err
+// PushState writes the state of the cluster of an inventory to a remote. It writes the refs
+// that have changed since FetchState or the last PushState, and only when the remote has
+// what this repository knows of them: another run that has changed them meanwhile keeps its
+// state, and the error says so.
+func (r *Repository) PushState(ctx context.Context, remote, inventory string) error {
+	args := []string{"push", "--quiet", "--porcelain", "--atomic"}
+	var specs []string
+	changed := map[string]string{}
+	for _, ref := range []string{stateRef(inventory), verifiedRef(inventory)} {
+		object, err := r.git(ctx, "rev-parse", "--verify", "--quiet", ref)
+		if err != nil || object == r.fetched[ref] {
+			continue // there is none, or the remote has it
+		}
+		changed[ref] = object
+		args = append(args, "--force-with-lease="+ref+":"+r.fetched[ref])
+		specs = append(specs, ref+":"+ref)
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	if _, err := r.git(ctx, append(append(args, remote), specs...)...); err != nil {
+		return r.explainPush(ctx, remote, inventory, changed, err)
+	}
+	if r.fetched == nil {
+		r.fetched = map[string]string{}
+	}
+	maps.Copy(r.fetched, changed)
+	return nil
+}
+
+// explainPush returns the error of a push, with the reason when the remote has other refs
+// than this repository knows.
+func (r *Repository) explainPush(ctx context.Context, remote, inventory string, refs map[string]string, failed error) error {
+	there, err := r.remoteRefs(ctx, remote, slices.Sorted(maps.Keys(refs))...)
+	if err != nil {
+		return fmt.Errorf("pushing the state of %s to %s: %w", inventory, remote, failed)
+	}
+	for ref := range refs {
+		if there[ref] != r.fetched[ref] {
+			return fmt.Errorf("pushing the state of %s to %s: another run has changed %s since this run read it: let only one runner deploy at a time, wait for the end of the other run, then run this one again, which continues from the state that is there", inventory, remote, ref)
+		}
+	}
+	return fmt.Errorf("pushing the state of %s to %s, which needs the permission to push %s: %w", inventory, remote, stateRefs, failed)
+}
+
+// remoteRefs returns the objects of the refs of a remote that match one of the patterns.
+func (r *Repository) remoteRefs(ctx context.Context, remote string, patterns ...string) (map[string]string, error) {
+	out, err := r.git(ctx, append([]string{"ls-remote", remote}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if object, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			refs[ref] = object
+		}
+	}
+	return refs, nil
 }

@@ -188,7 +188,7 @@ func TestExampleOfGitLab(t *testing.T) {
 
 func TestExampleOfJenkins(t *testing.T) {
 	steps := regexp.MustCompile(`(?m)^\s*sh (?:'(.*)'|"(.*)")$`).FindAllStringSubmatch(string(readExample(t, "Jenkinsfile")), -1)
-	if len(steps) != 4 {
+	if len(steps) != 3 {
 		t.Fatalf("%d steps", len(steps))
 	}
 	s := newCISite(t)
