@@ -40,8 +40,8 @@ type Input struct {
 	Now      time.Time
 	// Rollback is true on the way back to an earlier revision, which may lower versions.
 	Rollback bool
-	// Plan is the digest of the plan that is about to be executed, and Approved the
-	// digest that was approved; Plan is empty as long as there is no plan.
+	// Plan is the digest of the plans of all clusters of the push, and Approved the digest
+	// that was approved; Plan is empty as long as there is no plan.
 	Plan, Approved string
 }
 
@@ -269,9 +269,9 @@ func approvedPlan(in Input) []Finding {
 	case in.Plan == "" || in.Plan == in.Approved:
 		return nil
 	case in.Approved == "":
-		return []Finding{{Message: fmt.Sprintf("the plan %s is not approved", in.Plan),
+		return []Finding{{Message: fmt.Sprintf("the plan of the push, %s, is not approved", in.Plan),
 			Advice: "review it, then run the pipeline with --approve " + in.Plan}}
 	}
-	return []Finding{{Message: fmt.Sprintf("the plan is %s, and %s was approved: the cluster or the configuration has changed since", in.Plan, in.Approved),
+	return []Finding{{Message: fmt.Sprintf("the plan of the push is %s, and %s was approved: a cluster or the configuration has changed since", in.Plan, in.Approved),
 		Advice: "review the plan again, then run the pipeline with --approve " + in.Plan}}
 }

@@ -120,8 +120,8 @@ func TestRules(t *testing.T) {
 		"within the radius":        {before: five, after: remove(five, "n1"), rules: "blast_radius: {limit: 1}"},
 		"beyond the radius":        {before: five, after: remove(five, "n1", "n2"), rules: "blast_radius: {limit: 10%}", want: []string{"block i.yaml:20:3: blast_radius: the push touches 2 hosts, and blast_radius allows 1 (10% of 15)"}},
 		"setting of all":           {before: five, after: &set, rules: "blast_radius: {level: advise, limit: 50%}", want: []string{"advise i.yaml:3: blast_radius: the push touches 15 hosts"}},
-		"not approved":             {before: five, after: &set, rules: "approved_plan: {level: block}", in: gate.Input{Plan: "sha256:a"}, want: []string{"block approved_plan: the plan sha256:a is not approved"}},
-		"another plan is approved": {before: five, after: &set, rules: "approved_plan: {level: block}", in: gate.Input{Plan: "sha256:a", Approved: "sha256:b"}, want: []string{"block approved_plan: the plan is sha256:a, and sha256:b was approved"}},
+		"not approved":             {before: five, after: &set, rules: "approved_plan: {level: block}", in: gate.Input{Plan: "sha256:a"}, want: []string{"block approved_plan: the plan of the push, sha256:a, is not approved"}},
+		"another plan is approved": {before: five, after: &set, rules: "approved_plan: {level: block}", in: gate.Input{Plan: "sha256:a", Approved: "sha256:b"}, want: []string{"block approved_plan: the plan of the push is sha256:a, and sha256:b was approved"}},
 		"approved":                 {before: five, after: &set, rules: "approved_plan: {level: block}", in: gate.Input{Plan: "sha256:a", Approved: "sha256:a"}},
 		"approved_plan is off":     {before: five, after: &set, in: gate.Input{Plan: "sha256:a"}},
 	} {

@@ -24,6 +24,7 @@ type target struct {
 	// interrupted is a deploy of another revision that did not complete; nil for none.
 	interrupted *repository.Deploying
 	planFile    string
+	pushPlan    string // digest of the plans of all clusters of the push; empty without a plan
 }
 
 // Assess compares the clusters of the new revision with what they are now, and applies the
@@ -173,7 +174,11 @@ func (t *target) upgradeArgs() []string {
 }
 
 func (t *target) input(p *Pipeline, rollback bool) gate.Input {
-	return gate.Input{Change: t.Change, Old: t.before, New: t.after, Rules: t.rules, Now: p.Now(), Rollback: rollback, Plan: t.Plan, Approved: p.Approved}
+	in := gate.Input{Change: t.Change, Old: t.before, New: t.after, Rules: t.rules, Now: p.Now(), Rollback: rollback, Plan: t.pushPlan, Approved: p.Approved}
+	if t.approvedBefore() {
+		in.Approved = in.Plan
+	}
+	return in
 }
 
 // base returns the commit that a cluster has: Options.Old, the last verified commit, or the

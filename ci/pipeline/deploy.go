@@ -28,9 +28,14 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 		d = *was
 		t.Resumed = true
 		j.printf("%s: continuing the deploy of %s, %d of %d steps are done\n", t.Name, report.Short(d.To), d.Done, len(d.Steps))
-	} else if was != nil {
-		if err := p.resumeOther(ctx, t, was, j); err != nil {
-			return err
+	} else {
+		if was != nil {
+			if err := p.resumeOther(ctx, t, was, j); err != nil {
+				return err
+			}
+		}
+		if t.state.Approved != t.Plan {
+			t.state.Approved = "" // another plan was approved, for a deploy that did not begin
 		}
 	}
 	for d.Done < len(t.Steps) {
@@ -79,11 +84,16 @@ func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.D
 
 // done returns how many of the first steps are done already.
 func (t *target) done() int {
-	was := t.state.Deploying
-	if was != nil && was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.commandLines()) {
-		return was.Done
+	if t.continues() {
+		return t.state.Deploying.Done
 	}
 	return 0
+}
+
+// continues reports whether the deploy of the cluster has begun, with the same steps.
+func (t *target) continues() bool {
+	was := t.state.Deploying
+	return was != nil && was.To == t.To && was.From == t.From && slices.Equal(was.Steps, t.commandLines())
 }
 
 // record writes the progress of a deploy to the repository.

@@ -34,7 +34,7 @@ type Options struct {
 	Load func(inventory string) (*project.Project, error)
 	// Inputs reads a playbook of a checkout.
 	Inputs func(inventory, playbook string) (*project.PlaybookInputs, error)
-	// Approved is the digest of the plan that was approved; empty for none.
+	// Approved is the digest of the plan of a push that was approved; empty for none.
 	Approved string
 	Spans    *telemetry.Spans // nil for no traces
 	Out      io.Writer        // progress and output of commands, with secrets masked

@@ -269,6 +269,38 @@ func TestPlanMustBeApproved(t *testing.T) {
 	s.requireCalls("scale-up n3 @b", "verify @b")
 }
 
+// TestOneApprovalForAllClusters: a push changes two clusters. The run that has the approval
+// deploys one of them; the next one deploys the other without asking again.
+func TestOneApprovalForAllClusters(t *testing.T) {
+	config := "environments:\n  staging: {inventories: [staging.yaml], gates: {approved_plan: {level: block}}}\n  production: {inventories: [inventory.yaml], gates: {approved_plan: {level: block}}}\n"
+	s := newSite(t, map[string]string{"deployer.ci.yaml": config, "staging.yaml": stagingOf("a", "v1.35.4"), "inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]")})
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Refused)
+	found := r.Findings()
+	if want := "approved_plan: the plan of the push, " + r.Plan + ", is not approved; review it, then run the pipeline with --approve " + r.Plan; len(found) != 1 || found[0].String() != want {
+		t.Errorf("findings %v, want %s", found, want)
+	}
+	s.requireCalls()
+	o := s.options()
+	o.Approved = r.Plan
+	s.write(filepath.Join(s.fake, "fail apply @a"), "1")
+	r, _ = s.run(o)
+	s.requireOutcome(r, report.Failed)
+	s.requireCalls("apply --yes @staging-a", "verify @staging-a", "apply --yes @a")
+	if err := os.Remove(filepath.Join(s.fake, "fail apply @a")); err != nil {
+		t.Fatal(err)
+	}
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	s.requireCalls("resume --yes @a", "apply --yes @a", "verify @a")
+
+	// The approval was for that plan only.
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
+	r, _ = s.run(o)
+	s.requireOutcome(r, report.Refused)
+	s.requireCalls()
+}
+
 const twoEnvironments = "environments:\n  staging: {inventories: [staging.yaml]}\n  production: {inventories: [inventory.yaml], upgrade_args: [--batch-size=5%]}\n"
 
 func stagingOf(revision, version string) string {

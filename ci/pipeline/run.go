@@ -128,9 +128,14 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 	case config.Validate:
 		return r.refuse(func(f gate.Finding) bool { return f.Rule == "validation" })
 	case config.Plan:
-		return r.each(r.targets, s, func(t *target) error { return errors.Join(r.plan(ctx, t, j), r.keepPlan(s, t)) })
+		err := r.each(r.targets, s, func(t *target) error { return errors.Join(r.plan(ctx, t, j), r.keepPlan(s, t)) })
+		r.digestPush()
+		if r.record.Plan != "" {
+			j.printf("plan of the push: %s\n", r.record.Plan)
+		}
+		return err
 	case config.Gate:
-		return r.gate(j)
+		return r.gate(ctx, j)
 	case config.Deploy:
 		if err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
 			return err
@@ -160,7 +165,7 @@ func (r *run) refuse(selected func(gate.Finding) bool) error {
 }
 
 // gate applies the rules again, with the digests of the plans.
-func (r *run) gate(j job) error {
+func (r *run) gate(ctx context.Context, j job) error {
 	for _, t := range r.targets {
 		if t.Plan == "" {
 			continue
@@ -176,7 +181,10 @@ func (r *run) gate(j job) error {
 			j.printf("advice: %s\n", f)
 		}
 	}
-	return r.refuse(func(gate.Finding) bool { return true })
+	if err := r.refuse(func(gate.Finding) bool { return true }); err != nil {
+		return err
+	}
+	return r.keepApproval(ctx, r.targets)
 }
 
 // of returns the clusters of an environment.

@@ -18,7 +18,8 @@ pre { overflow: auto; border: 1px solid #8888; padding: .6rem } .block, .failed,
 </style></head><body>
 <h1>deployer ci: {{.Outcome}}</h1>
 <p>Revision <code>{{short .Revision}}</code> {{.Subject}}, {{.Started.UTC.Format "2006-01-02 15:04:05 UTC"}}</p>
-<table><tr><th>Environment<th>Cluster<th>Inventory<th>Change<th>Hosts touched<th>Gates<th>Outcome</tr>
+{{with .Plan}}<p>Plan of the push <code>{{.}}</code></p>
+{{end}}<table><tr><th>Environment<th>Cluster<th>Inventory<th>Change<th>Hosts touched<th>Gates<th>Outcome</tr>
 {{range .Clusters}}<tr><td>{{.Environment}}<td>{{.Name}}<td><code>{{.Inventory}}</code><td>{{kinds .}}<td>{{.Touched}} of {{.Hosts}}<td>{{gates .}}<td>{{.Outcome}}</tr>
 {{end}}</table>
 {{with .Findings}}<h2>Findings</h2><ul>{{range .}}<li class="{{.Level}}">{{.Level}}: {{.}}</li>{{end}}</ul>{{end}}

@@ -20,6 +20,9 @@ func Markdown(r *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## deployer: %s\n\n", r.Outcome)
 	fmt.Fprintf(&b, "Revision `%s`%s\n\n", Short(r.Revision), cell(prefixed(" ", r.Subject)))
+	if r.Plan != "" {
+		fmt.Fprintf(&b, "Plan of the push `%s`\n\n", r.Plan)
+	}
 	if len(r.Clusters) > 0 {
 		b.WriteString("| Environment | Cluster | Change | Hosts touched | Gates | Outcome |\n|---|---|---|---|---|---|\n")
 		for _, c := range r.Clusters {

@@ -35,6 +35,7 @@ type Run struct {
 	Seconds  float64    `json:"seconds"`
 	Revision string     `json:"revision"`
 	Subject  string     `json:"subject,omitempty"` // first line of the commit message
+	Plan     string     `json:"plan,omitempty"`    // digest of the plans of all clusters, which --approve names
 	Outcome  Outcome    `json:"outcome"`
 	Clusters []*Cluster `json:"clusters"`
 	Stages   []*Stage   `json:"stages,omitempty"`

@@ -17,7 +17,7 @@ import (
 func example() *report.Run {
 	shared := gate.Finding{Rule: "validation", Level: gate.Block, Message: "bad | <b>value</b>, 100%\nsecond line", Advice: "mend it", Pos: strictyaml.Pos{File: "a,b.yaml", Line: 3, Col: 7}}
 	advice := gate.Finding{Rule: "blast_radius", Level: gate.Advise, Message: "many hosts"}
-	return &report.Run{Format: 1, Started: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), Seconds: 61.5, Revision: "0123456789abcdef", Subject: "more | minions", Outcome: report.Refused,
+	return &report.Run{Format: 1, Started: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), Seconds: 61.5, Revision: "0123456789abcdef", Subject: "more | minions", Plan: "sha256:2", Outcome: report.Refused,
 		Clusters: []*report.Cluster{
 			{Environment: "production", Inventory: "a.yaml", Name: "a", Touched: 2, Hosts: 9, Steps: []change.Step{{Args: []string{"scale-up", "n1", "n2"}}},
 				Change:   change.Change{Joining: []change.HostRoles{{Host: "n1", Roles: []string{"minion"}}, {Host: "n2", Roles: []string{"minion"}}}},
@@ -31,7 +31,7 @@ func example() *report.Run {
 func TestMarkdown(t *testing.T) {
 	page := report.Markdown(example())
 	for _, want := range []string{
-		"## deployer: refused", `more \| minions`, "| production | a (`a.yaml`) | new hosts | 2 of 9 | 1 block | skipped |",
+		"## deployer: refused", "Plan of the push `sha256:2`\n", `more \| minions`, "| production | a (`a.yaml`) | new hosts | 2 of 9 | 1 block | skipped |",
 		"- join: n[1:2] (minion)", "    - `deployer scale-up n1 n2`", "````\n```\n", `bad \| &lt;b&gt;value&lt;/b&gt;, 100% second line`,
 	} {
 		if !strings.Contains(page, want) {

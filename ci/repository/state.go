@@ -15,6 +15,8 @@ type ClusterState struct {
 	Verified []string `json:"verified,omitempty"`
 	// Deploying is a deploy that has begun and not ended with a verified cluster; nil for none.
 	Deploying *Deploying `json:"deploying,omitempty"`
+	// Approved is the digest of the cluster's plan that was approved and is not verified yet.
+	Approved string `json:"approved,omitempty"`
 }
 
 // Deploying is the progress of one deploy.
@@ -57,7 +59,7 @@ func (s *ClusterState) Verify(commit string) {
 			kept = append(kept, v)
 		}
 	}
-	s.Verified, s.Deploying = kept, nil
+	s.Verified, s.Deploying, s.Approved = kept, nil, ""
 }
 
 // refName returns the part of a ref that stands for an inventory: its path in one component,

@@ -215,7 +215,7 @@ interrupted.`,
 	o.flags(cmd)
 	o.revisionFlags(cmd)
 	hookFlags(cmd, &hook, &branch)
-	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
+	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan of the push that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
 	return cmd
 }
 

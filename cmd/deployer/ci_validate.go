@@ -140,6 +140,9 @@ func printCIRun(w io.Writer, p *pipeline.Pipeline, r *report.Run) {
 			}
 		}
 	}
+	if r.Plan != "" {
+		fmt.Fprintf(&b, "plan of the push: %s\n", r.Plan)
+	}
 	for _, f := range r.Findings() {
 		word := "refused"
 		if f.Level == gate.Advise {
