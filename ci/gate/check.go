@@ -43,6 +43,8 @@ type Input struct {
 	// Plan is the digest of the plans of all clusters of the push, and Approved the digest
 	// that was approved; Plan is empty as long as there is no plan.
 	Plan, Approved string
+	// Deploying is true right before a deploy, when there must be a plan to approve.
+	Deploying bool
 }
 
 // Check returns the findings of all rules, in the order of the rules.
@@ -161,11 +163,12 @@ func dataLoss(in Input) (out []Finding) {
 		return nil
 	}
 	for _, pattern := range in.Rules.DataLoss.Hosts {
-		var all []string
-		for _, h := range in.Old.Hosts {
-			all = append(all, h.Name)
+		hosts, err := match(pattern, in.Old)
+		if err != nil && in.New != nil {
+			if _, unknown := match(pattern, in.New); unknown == nil {
+				continue // hosts that join cannot leave
+			}
 		}
-		hosts, err := inventory.Match(pattern, all, in.Old.Groups)
 		if err != nil {
 			out = append(out, Finding{Message: fmt.Sprintf("data_loss.hosts: %v", err), Advice: "name hosts or groups of the inventory"})
 			continue
@@ -178,6 +181,15 @@ func dataLoss(in Input) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// match returns the hosts of a site that match a pattern.
+func match(pattern string, s *change.Site) ([]string, error) {
+	all := make([]string, len(s.Hosts))
+	for i, h := range s.Hosts {
+		all[i] = h.Name
+	}
+	return inventory.Match(pattern, all, s.Groups)
 }
 
 // controlPlane finds changes of masters and etcd outside of the windows.
@@ -266,6 +278,9 @@ func blastRadius(in Input) []Finding {
 // approvedPlan finds plans whose digest is not the approved one.
 func approvedPlan(in Input) []Finding {
 	switch {
+	case in.Plan == "" && in.Deploying:
+		return []Finding{{Message: "there is no plan that could be approved, because no stage has made one",
+			Advice: "add a stage with uses: plan before the deploy"}}
 	case in.Plan == "" || in.Plan == in.Approved:
 		return nil
 	case in.Approved == "":

@@ -88,6 +88,8 @@ func TestRules(t *testing.T) {
 		want          []string // level, and the beginning of each finding
 	}{
 		"no change":                   {before: five, after: five},
+		"data on a host that joins":   {before: remove(five, "n9"), after: five, rules: "data_loss: {hosts: [n9]}"},
+		"data on no host":             {before: five, after: five, rules: "data_loss: {hosts: [n99]}", want: []string{"block data_loss: data_loss.hosts: "}},
 		"one of three members":        {before: cluster(3, 1), after: remove(cluster(3, 1), "m2")},
 		"two of three members":        {before: cluster(3, 1), after: remove(cluster(3, 1), "m2", "m3"), want: []string{"block i.yaml:12:3: quorum: etcd would lose its quorum: m[2:3] of m[1:3] leave or get another address, 1 of 3 members stay, and 2 are needed; change at most 1"}},
 		"two of five members":         {before: five, after: remove(five, "m1", "m2")},

@@ -18,7 +18,7 @@ import (
 type target struct {
 	*report.Cluster
 	environment   config.Environment
-	rules         gate.Rules
+	rules         []revisionRules // of the pushed revision, and of the one that the cluster has
 	state         repository.ClusterState
 	before, after *change.Site
 	// interrupted is a deploy of another revision that did not complete; nil for none.
@@ -100,7 +100,7 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 	if err != nil {
 		return nil, err
 	}
-	t := &target{environment: e.Value, rules: e.Value.Gates, state: state,
+	t := &target{environment: e.Value, rules: pushed(e.Value), state: state,
 		Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, To: p.commit}}
 	t.From = p.base(ctx, state)
 	var found []gate.Finding
@@ -121,11 +121,9 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 				Message: "the revision " + report.Short(t.From) + " that the cluster has is not valid: " + broken[0].Message,
 				Advice:  "hosts that leave cannot be found; take them out with deployer scale-down"})
 		}
-		if old, err := p.readConfig(dir); err == nil && t.before != nil {
-			if rules, ok := old.EnvironmentOf(file); ok {
-				t.rules = rules.Value.Gates // a push cannot loosen the rules that it must keep
-			}
-		}
+	}
+	if err := p.addFormerRules(ctx, t); err != nil {
+		return nil, err
 	}
 	t.Change = change.Between(t.before, t.after)
 	if p.Old == "" {
@@ -134,8 +132,27 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 		}
 	}
 	t.derive()
-	t.Findings = append(t.Findings, gate.Check(t.input(p, false))...)
+	t.Findings = append(t.Findings, t.check(p, false, false)...)
 	return t, nil
+}
+
+// addFormerRules adds the gates of the revision that the cluster has: that of the base, or a
+// later one that changed nothing but gates.
+func (p *Pipeline) addFormerRules(ctx context.Context, t *target) error {
+	commit := t.From
+	if t.state.Unchanged != "" && p.Old == "" {
+		if unchanged, err := p.Repository.Commit(ctx, t.state.Unchanged); err == nil {
+			commit = unchanged
+		}
+	}
+	if commit == "" {
+		return nil
+	}
+	dir, err := p.checkout(ctx, commit)
+	if err == nil {
+		t.rules = append(t.rules, p.formerRules(dir, commit, t.Inventory)...)
+	}
+	return err
 }
 
 // derive sets the steps and the numbers of hosts from the change.
@@ -174,7 +191,7 @@ func (t *target) upgradeArgs() []string {
 }
 
 func (t *target) input(p *Pipeline, rollback bool) gate.Input {
-	in := gate.Input{Change: t.Change, Old: t.before, New: t.after, Rules: t.rules, Now: p.Now(), Rollback: rollback, Plan: t.pushPlan, Approved: p.Approved}
+	in := gate.Input{Change: t.Change, Old: t.before, New: t.after, Now: p.Now(), Rollback: rollback, Plan: t.pushPlan, Approved: p.Approved}
 	if t.approvedBefore() {
 		in.Approved = in.Plan
 	}
@@ -232,13 +249,13 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 				continue
 			}
 			seen[file] = true
-			t := &target{environment: e.Value, rules: e.Value.Gates, Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, From: commit, To: p.commit}}
+			t := &target{environment: e.Value, rules: pushed(e.Value), Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, From: commit, To: p.commit}}
 			if t.before, _ = p.site(dir, file); t.before == nil {
 				continue
 			}
 			t.Name, t.Change = t.before.Cluster, change.Between(t.before, nil)
 			t.derive()
-			t.Findings = gate.Check(t.input(p, false))
+			t.Findings = t.check(p, false, false)
 			out = append(out, t)
 		}
 	}

@@ -40,6 +40,9 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 	}
 	for d.Done < len(t.Steps) {
 		step := t.Steps[d.Done]
+		if err := p.keepWindow(t, d.Rollback); err != nil {
+			return fmt.Errorf("before %s, step %d of %d: %w", step, d.Done+1, len(t.Steps), err)
+		}
 		interrupted := d.Interrupted() && t.Resumed
 		d.Begun = d.Done + 1
 		if err := p.record(ctx, t, &d); err != nil {
@@ -176,7 +179,7 @@ func (p *Pipeline) goBack(ctx context.Context, t *target, from, to string, j job
 
 // wayBack returns the cluster as the target of a rollback.
 func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*target, error) {
-	back := &target{environment: t.environment, rules: gate.Rules{}, state: t.state,
+	back := &target{environment: t.environment, rules: []revisionRules{{}}, state: t.state,
 		Cluster: &report.Cluster{Environment: t.Environment, Inventory: t.Inventory, Name: t.Name, From: from, To: to}}
 	for _, revision := range []struct {
 		commit string
@@ -194,7 +197,7 @@ func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*ta
 	}
 	back.Change = change.Between(back.before, back.after)
 	back.derive()
-	back.Findings = gate.Check(back.input(p, true))
+	back.Findings = back.check(p, true, false)
 	if gate.Blocked(back.Findings) {
 		return nil, fmt.Errorf("the way back from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])
 	}

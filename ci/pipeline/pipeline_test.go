@@ -575,7 +575,7 @@ func TestCommandsPassValuesAndNoSecrets(t *testing.T) {
 func TestGatesOfTheDeployedRevision(t *testing.T) {
 	config := "environments:\n  production:\n    inventories: [inventory.yaml]\n    gates: {data_loss: {hosts: [n2]}}\n"
 	s := deployed(t, map[string]string{"deployer.ci.yaml": config})
-	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n1"), "deployer.ci.yaml": strings.Replace(config, "n2", "n3", 1)})
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n1"), "deployer.ci.yaml": strings.Replace(config, "n2", "m3", 1)})
 	r, _ := s.run(s.options())
 	s.requireOutcome(r, report.Refused)
 	found := r.Findings()

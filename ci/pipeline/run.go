@@ -48,6 +48,7 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 	}
 	r.finish()
 	r.span.End(string(r.record.Outcome), failureOf(r.record.Outcome, string(r.record.Outcome)))
+	r.recordUnchanged(ctx)
 	p.prune(targets)
 	return r.record, nil
 }
@@ -137,7 +138,14 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 	case config.Gate:
 		return r.gate(ctx, j)
 	case config.Deploy:
-		if err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
+		targets := r.of(e.Value.Environment)
+		if err := r.holdBack(targets); err != nil {
+			return err
+		}
+		if err := r.keepApproval(ctx, targets); err != nil {
+			return err
+		}
+		if err := r.each(targets, s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
 			return err
 		}
 		return r.giveKubeconfig(ctx, e.Value, s, j)
@@ -152,16 +160,7 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 
 // refuse returns an error with the blocking findings that are selected.
 func (r *run) refuse(selected func(gate.Finding) bool) error {
-	var blocking []gate.Finding
-	for _, f := range r.record.Findings() {
-		if f.Level == gate.Block && selected(f) {
-			blocking = append(blocking, f)
-		}
-	}
-	if blocking == nil {
-		return nil
-	}
-	return &refusedError{blocking}
+	return refusal(slices.DeleteFunc(r.record.Findings(), func(f gate.Finding) bool { return !selected(f) }))
 }
 
 // gate applies the rules again, with the digests of the plans.
@@ -170,11 +169,7 @@ func (r *run) gate(ctx context.Context, j job) error {
 		if t.Plan == "" {
 			continue
 		}
-		for _, f := range gate.Check(t.input(r.Pipeline, false)) {
-			if !slices.Contains(t.Findings, f) {
-				t.Findings = append(t.Findings, f)
-			}
-		}
+		t.addFindings(t.check(r.Pipeline, false, false))
 	}
 	for _, f := range r.record.Findings() {
 		if f.Level == gate.Advise {
@@ -210,6 +205,9 @@ func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) e
 			errs = append(errs, fmt.Errorf("%s: %w", t.Name, err))
 		}
 	}
+	if slices.ContainsFunc(errs, func(err error) bool { return outcomeOf(err) == report.Failed }) {
+		return errors.New(errors.Join(errs...).Error()) // one that failed outweighs those that were refused or went back
+	}
 	return errors.Join(errs...)
 }
 
@@ -233,7 +231,7 @@ func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j jo
 	}
 	if err != nil {
 		if !errors.Is(err, errInterrupted) {
-			t.Outcome = report.Failed
+			t.Outcome = outcomeOf(err)
 		}
 		return err
 	}
@@ -288,6 +286,23 @@ func (r *run) finish() {
 	}
 	if worst := r.worst(); worst != "" {
 		r.record.Outcome = worst
+	}
+}
+
+// recordUnchanged records the revision for clusters that it does not change, so that its
+// gates hold for the next push.
+func (r *run) recordUnchanged(ctx context.Context) {
+	if r.record.Outcome != report.Nothing && r.record.Outcome != report.Deployed || r.Old != "" {
+		return
+	}
+	for _, t := range r.targets {
+		if !t.Change.Nothing() || t.after == nil || t.state.Deploying != nil || t.state.LastVerified() == "" || t.state.Current() == r.commit {
+			continue
+		}
+		t.state.Unchanged = r.commit
+		if err := r.setState(ctx, t); err != nil {
+			r.printf("%s: the gates of %s hold for the next push, not those of %s: %v\n", t.Name, report.Short(t.From), report.Short(r.commit), err)
+		}
 	}
 }
 

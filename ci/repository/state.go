@@ -13,6 +13,9 @@ import (
 type ClusterState struct {
 	// Verified are the commits that were deployed and passed verify, the newest first.
 	Verified []string `json:"verified,omitempty"`
+	// Unchanged is the newest commit since the last verified one that changes nothing of the
+	// cluster; empty for none. Its gates hold for the next push.
+	Unchanged string `json:"unchanged,omitempty"`
 	// Deploying is a deploy that has begun and not ended with a verified cluster; nil for none.
 	Deploying *Deploying `json:"deploying,omitempty"`
 	// Approved is the digest of the cluster's plan that was approved and is not verified yet.
@@ -51,6 +54,15 @@ func (s ClusterState) LastVerified() string {
 	return s.Verified[0]
 }
 
+// Current returns the newest commit that the cluster is known to have: Unchanged, or the last
+// verified one; empty for none.
+func (s ClusterState) Current() string {
+	if s.Unchanged != "" {
+		return s.Unchanged
+	}
+	return s.LastVerified()
+}
+
 // Verify records a verified commit and ends the deploy.
 func (s *ClusterState) Verify(commit string) {
 	kept := []string{commit}
@@ -59,7 +71,7 @@ func (s *ClusterState) Verify(commit string) {
 			kept = append(kept, v)
 		}
 	}
-	s.Verified, s.Deploying, s.Approved = kept, nil, ""
+	s.Verified, s.Unchanged, s.Deploying, s.Approved = kept, "", nil, ""
 }
 
 // refName returns the part of a ref that stands for an inventory: its path in one component,

@@ -176,7 +176,8 @@ its last verified revision: what earlier pushes left undone is part of the chang
 
 One run at a time works on a repository. A run that waits ends when a newer push comes,
 as that deploys its changes too; rollbacks that wait go first. A run that was killed is continued by the next one. A
-cluster that does not pass verify gets its last verified revision again.
+cluster that does not pass verify gets its last verified revision again. The gates of an
+environment hold for each deploy of it, with or without a stage gate.
 
 Exit codes: 0 deployed or nothing to do, 4 refused by a gate, 6 rolled back, 1 failed, 130
 interrupted.`,
