@@ -34,6 +34,9 @@ func (p *Pipeline) Assess(ctx context.Context) (*report.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.refuseOlder(ctx, targets); err != nil {
+		return nil, err
+	}
 	run := p.newRun(ctx, targets)
 	run.Outcome = report.Passed
 	if gate.Blocked(run.Findings()) {

@@ -36,9 +36,11 @@ type Options struct {
 	Inputs func(inventory, playbook string) (*project.PlaybookInputs, error)
 	// Approved is the digest of the plan of a push that was approved; empty for none.
 	Approved string
-	Spans    *telemetry.Spans // nil for no traces
-	Out      io.Writer        // progress and output of commands, with secrets masked
-	Now      func() time.Time
+	// AllowOlder deploys a revision that comes before the one that a cluster has.
+	AllowOlder bool
+	Spans      *telemetry.Spans // nil for no traces
+	Out        io.Writer        // progress and output of commands, with secrets masked
+	Now        func() time.Time
 }
 
 // Program is a program to execute.

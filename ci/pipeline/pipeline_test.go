@@ -301,6 +301,43 @@ func TestOneApprovalForAllClusters(t *testing.T) {
 	s.requireCalls()
 }
 
+// TestOlderRevisionIsRefused: the pipeline of the first revision is run again after n3 has
+// joined, and after a deploy of n4 has stopped.
+func TestOlderRevisionIsRefused(t *testing.T) {
+	s := deployed(t, nil)
+	first := s.git("rev-parse", "HEAD")
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	second := s.commit(map[string]string{"README.md": "nothing of the cluster"})
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Nothing)
+	third := s.commit(map[string]string{"inventory.yaml": inventoryOf("c", "v1.35.4", "n[1:4]")})
+	s.write(filepath.Join(s.fake, "fail scale-up @c"), "1")
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Failed)
+	s.calls()
+	for older, newer := range map[string]string{first: second, second: third} {
+		o := s.options()
+		o.New = older
+		r, _ = s.run(o)
+		s.requireOutcome(r, report.Refused)
+		if found := r.Findings(); len(found) != 1 || found[0].Rule != "older_revision" || !strings.Contains(found[0].Message, report.Short(older)+" is older than "+report.Short(newer)) || !strings.Contains(found[0].Advice, "deployer ci rollback inventory.yaml --to") {
+			t.Errorf("findings %v", found)
+		}
+		if calls := s.calls(); slices.ContainsFunc(calls, func(c string) bool { return strings.Contains(c, "--yes") }) {
+			t.Errorf("calls %q", calls)
+		}
+	}
+	o := s.options()
+	o.New, o.AllowOlder = first, true
+	r, _ = s.run(o)
+	s.requireOutcome(r, report.Deployed)
+	if calls := s.calls(); !slices.Contains(calls, "verify @a") || !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "scale-down --yes") }) {
+		t.Errorf("calls %q", calls)
+	}
+}
+
 const twoEnvironments = "environments:\n  staging: {inventories: [staging.yaml]}\n  production: {inventories: [inventory.yaml], upgrade_args: [--batch-size=5%]}\n"
 
 func stagingOf(revision, version string) string {

@@ -40,6 +40,9 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 		return nil, err
 	}
 	defer end()
+	if err := p.refuseOlder(ctx, targets); err != nil {
+		return nil, err
+	}
 	r := &run{Pipeline: p, record: p.newRun(ctx, targets), targets: targets, outputs: map[string]map[string]string{}}
 	r.span = p.Spans.Start(nil, "ci "+report.Short(p.commit), "revision", p.commit)
 	r.stages(ctx)
@@ -298,6 +301,9 @@ func (r *run) recordUnchanged(ctx context.Context) {
 	for _, t := range r.targets {
 		if !t.Change.Nothing() || t.after == nil || t.state.Deploying != nil || t.state.LastVerified() == "" || t.state.Current() == r.commit {
 			continue
+		}
+		if newer, err := r.newerRevision(ctx, t.state); err != nil || newer != "" {
+			continue // the gates of the newer revision hold
 		}
 		t.state.Unchanged = r.commit
 		if err := r.setState(ctx, t); err != nil {

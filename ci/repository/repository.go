@@ -87,6 +87,15 @@ func (r *Repository) Commit(ctx context.Context, revision string) (string, error
 	return out, nil
 }
 
+// IsAncestor reports whether a commit is a different one that comes after another commit.
+func (r *Repository) IsAncestor(ctx context.Context, before, after string) (bool, error) {
+	if before == after {
+		return false, nil
+	}
+	base, err := r.git(ctx, "rev-list", "--max-count=1", before, "^"+after)
+	return err == nil && base == "", err
+}
+
 // Head returns the branch of HEAD, such as main; empty when HEAD is detached.
 func (r *Repository) Head(ctx context.Context) string {
 	out, err := r.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")

@@ -105,6 +105,28 @@ func TestCommitOfNothing(t *testing.T) {
 	}
 }
 
+func TestIsAncestor(t *testing.T) {
+	dir, first, second := newRepository(t)
+	repo, err := repository.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "checkout", "-q", "--detach", first)
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "side")
+	side := git(t, dir, "rev-parse", "HEAD")
+	for _, c := range []struct {
+		before, after string
+		want          bool
+	}{{first, second, true}, {second, first, false}, {first, first, false}, {side, second, false}, {second, side, false}} {
+		if got, err := repo.IsAncestor(t.Context(), c.before, c.after); err != nil || got != c.want {
+			t.Errorf("%s before %s: %v, %v", c.before, c.after, got, err)
+		}
+	}
+	if _, err := repo.IsAncestor(t.Context(), strings.Repeat("1", 40), second); err == nil {
+		t.Error("an unknown commit has no error")
+	}
+}
+
 func TestStateTravels(t *testing.T) {
 	dir, first, second := newRepository(t)
 	bare := filepath.Join(t.TempDir(), "bare.git")

@@ -25,6 +25,7 @@ type ciOptions struct {
 	old, new                   string
 	annotations                string
 	approve                    string
+	allowOlder                 bool
 }
 
 func newCICommand(e env) *cobra.Command {
@@ -90,8 +91,9 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 	return pipeline.Open(ctx, pipeline.Options{
 		Spans:      spans,
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
-		Deployer: pipeline.Program{Path: program, Name: "deployer"},
-		Load:     loadCluster,
+		AllowOlder: o.allowOlder,
+		Deployer:   pipeline.Program{Path: program, Name: "deployer"},
+		Load:       loadCluster,
 		Inputs: func(inventory, playbook string) (*project.PlaybookInputs, error) {
 			return project.ReadPlaybookInputs(inventory, playbook, projectOptions())
 		},
@@ -216,6 +218,7 @@ interrupted.`,
 	o.flags(cmd)
 	o.revisionFlags(cmd)
 	hookFlags(cmd, &hook, &branch)
+	cmd.Flags().BoolVar(&o.allowOlder, "allow-older", false, "deploy a revision that comes before the one that a cluster has, and take back the changes after it")
 	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan of the push that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
 	return cmd
 }
