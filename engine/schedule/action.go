@@ -31,7 +31,7 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 	if h.preview == nil {
 		h.run.emit(engine.Event{Type: engine.EventStepStart, Host: h.name, Step: e.step.ID, Name: b.title, Role: t.Role})
 	}
-	s := &actionContext{host: h, call: c, step: e.step, at: at}
+	s := &actionContext{host: h, call: c, step: e.step, at: at, stop: h.stop()}
 	started := time.Now()
 	var res engine.Result
 	for try := 1; ; try++ {
@@ -96,7 +96,8 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 	}
 	idle, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.stop(), func() { cancel(context.Cause(h.stop())) })()
+	stop := h.stop()
+	defer context.AfterFunc(stop, func() { cancel(context.Cause(stop)) })()
 	change, err := a.Check(idle, s)
 	if t.Secret {
 		change.Effects = engine.WithheldEffects(change.Effects, t.Kind.Name)

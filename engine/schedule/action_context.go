@@ -18,6 +18,7 @@ type actionContext struct {
 	call *taskCall
 	step *engine.Step
 	at   *iteration
+	stop context.Context // ends when the action must not begin anything
 	// vars are copied when first asked for; actions may ask from anywhere.
 	once sync.Once
 	vars map[string]any
@@ -117,9 +118,9 @@ func (s *actionContext) session(ctx context.Context, host string) (session.Sessi
 		session session.Session
 		err     error
 	}
-	got, stop := make(chan opened, 1), s.host.stop()
+	got := make(chan opened, 1)
 	go func() {
-		s, err := l.Get(stop, stop, 1)
+		s, err := l.Get(s.stop, s.stop, 1)
 		got <- opened{s, asHostFailure(err)}
 	}()
 	select {

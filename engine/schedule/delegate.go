@@ -106,7 +106,8 @@ func (h *host) runOnce(ctx context.Context, s session.Session, e *entry) (engine
 	}
 	defer release()
 	if stopper, ok := s.(session.Stopper); ok {
-		defer context.AfterFunc(h.stop(), func() { stopper.Stop(context.Cause(h.stop()).Error()) })()
+		stop := h.stop()
+		defer context.AfterFunc(stop, func() { stopper.Stop(context.Cause(stop).Error()) })()
 	}
 	there := delegatedSession{s, h.name}
 	res, err := h.runStep(ctx, there, *e.step)

@@ -37,10 +37,11 @@ func (f *dispatch) send(ctx context.Context) (int, error) {
 	if live == nil {
 		return 0, errTruncated
 	}
-	in := &resultReader{dispatch: f, ending: h.stop()}
+	stop := h.stop()
+	in := &resultReader{dispatch: f, ending: stop}
 	if s, ok := live.(session.Stopper); ok {
-		in.stop = func() { s.Stop(context.Cause(h.stop()).Error()) }
-		defer context.AfterFunc(h.stop(), in.interrupt)()
+		in.stop = func() { s.Stop(context.Cause(stop).Error()) }
+		defer context.AfterFunc(stop, in.interrupt)()
 	}
 	seg := h.segment(steps...)
 	f.session = live

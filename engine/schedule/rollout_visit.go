@@ -237,7 +237,8 @@ func (h *host) countRolloutChange(e *entry) {
 // stop returns the context that ends when the host must end after the step in flight.
 // Inside of a rollout, behind its pre_tasks, that is only when the run is stopped at once: a
 // host that is being changed proves its change or is restored, whatever happens to others. A
-// host whose failure counts runs its always parts; an interrupt by the user ends them.
+// host whose failure counts runs its always parts; an interrupt by the user ends them. Only the
+// host's goroutine may call it.
 func (h *host) stop() context.Context {
 	switch {
 	case h.inRollout != nil && !h.inRollout.preTasks:
