@@ -112,8 +112,9 @@ func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluste
 	for _, master := range c.Masters {
 		look(master, apiServerManifest)
 	}
-	for _, p := range probes {
-		look(p.Name, memberMark)
+	// By index: a copy of the whole probe would read what other goroutines write.
+	for i := range probes {
+		look(probes[i].Name, memberMark)
 	}
 	wg.Wait()
 }
