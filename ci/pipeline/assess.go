@@ -28,8 +28,11 @@ type target struct {
 }
 
 // Assess compares the clusters of the new revision with what they are now, and applies the
-// gates. It contacts no host and writes nothing but checkouts.
+// gates. It contacts no host, takes no lock and writes nothing but checkouts.
 func (p *Pipeline) Assess(ctx context.Context) (*report.Run, error) {
+	if err := p.load(ctx); err != nil {
+		return nil, err
+	}
 	targets, err := p.assess(ctx)
 	if err != nil {
 		return nil, err

@@ -6,14 +6,21 @@ import (
 	"path/filepath"
 
 	"deployer/ci/report"
+	"deployer/ci/repository"
 )
 
 // exitDiffers is the exit code of deployer apply --detailed-exitcode for differences.
 const exitDiffers = 2
 
 // Drift compares the clusters with their verified revisions, or with the given one when
-// Old names one, and changes nothing. differs reports whether one of them differs.
+// Old names one, and changes nothing. It waits until no run works on the repository, and
+// supersedes none that waits. differs reports whether one of the clusters differs.
 func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool, err error) {
+	release, err := p.Lock(ctx, repository.Drift)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
 	if err := p.prepare(ctx); err != nil {
 		return nil, false, err
 	}

@@ -64,8 +64,8 @@ type Pipeline struct {
 	stateMu    sync.Mutex // held while the state of a cluster is written and pushed
 }
 
-// Open checks out the new revision and reads its configuration. The caller must call Close.
-// A revision that does not exist and a configuration with errors are *project.UserError.
+// Open finds the new revision. The caller must call Close. A revision that does not exist is
+// a *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
 	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment()}
 	p.console = &lockedWriter{to: o.Out}
@@ -77,20 +77,21 @@ func Open(ctx context.Context, o Options) (*Pipeline, error) {
 	if p.commit == "" {
 		return nil, project.AsUserError(errors.New("the branch was deleted: there is no revision to deploy"))
 	}
-	if p.dir, err = p.checkout(ctx, p.commit); err != nil {
-		return nil, err
-	}
-	if p.config, err = p.readConfig(p.dir); err != nil {
-		return nil, project.AsUserError(err)
-	}
 	return p, nil
 }
 
-// Commit returns the commit that the pipeline deploys.
-func (p *Pipeline) Commit() string { return p.commit }
-
-// Config returns the configuration of the revision.
-func (p *Pipeline) Config() *config.Config { return p.config }
+// load checks out the new revision and reads its configuration. A pipeline that shares its
+// state directory with others calls it when it has the lock: the run that had it before
+// removes checkouts. A configuration with errors is a *project.UserError.
+func (p *Pipeline) load(ctx context.Context) (err error) {
+	if p.dir, err = p.checkout(ctx, p.commit); err != nil {
+		return err
+	}
+	if p.config, err = p.readConfig(p.dir); err != nil {
+		return project.AsUserError(err)
+	}
+	return nil
+}
 
 // Mask replaces the secrets in a text.
 func (p *Pipeline) Mask(text string) string { return p.secrets.Text(text) }

@@ -56,7 +56,7 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 	return r.record, nil
 }
 
-// begin waits for the lock, reads secrets and the state of clusters, and assesses them. The
+// begin waits for the lock, prepares the run, and assesses the clusters. The
 // caller must call end, which releases the lock. The error of a push for which a newer one
 // waits is a *repository.SupersededError.
 func (p *Pipeline) begin(ctx context.Context, kind repository.Kind) (targets []*target, end func(), err error) {
@@ -82,8 +82,12 @@ func (p *Pipeline) Lock(ctx context.Context, kind repository.Kind) (func(), erro
 	})
 }
 
-// prepare reads secrets, and the state of clusters from the remote that keeps it.
+// prepare reads the configuration, secrets, and the
+// state of clusters from the remote that keeps it. The caller has the lock.
 func (p *Pipeline) prepare(ctx context.Context) error {
+	if err := p.load(ctx); err != nil {
+		return err
+	}
 	if err := p.loadSecrets(); err != nil {
 		return err
 	}

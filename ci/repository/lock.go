@@ -31,6 +31,9 @@ const (
 	// Rollback returns to an earlier revision. Each rollback is carried out, before the pushes
 	// that wait: a person decided on it for the revision that is deployed now.
 	Rollback Kind = "rollback"
+	// Drift changes nothing. It does not wait for the pushes and rollbacks that wait, and they
+	// wait for its end.
+	Drift Kind = "drift"
 )
 
 // Lock waits for the lock of a directory, which one run holds at a time, and returns a
@@ -52,9 +55,10 @@ func Lock(ctx context.Context, dir string, kind Kind, name string, waiting func(
 	}
 	defer rollbacks.Close() // releases the shared lock of a rollback that waited
 	may := func() (bool, error) { return true, nil }
-	if kind == Rollback {
+	switch kind {
+	case Rollback:
 		err = unix.Flock(int(rollbacks.Fd()), unix.LOCK_SH)
-	} else {
+	case Push:
 		may, err = pushTicket(dir, name, rollbacks)
 	}
 	if err == nil {

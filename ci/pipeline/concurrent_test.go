@@ -1,0 +1,140 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deployer/ci/pipeline"
+	"deployer/ci/report"
+)
+
+// watchedOutput keeps what is written and closes seen when the text has occurred. It is
+// safe for concurrent use.
+type watchedOutput struct {
+	mu   sync.Mutex
+	all  bytes.Buffer
+	text string
+	seen chan struct{}
+}
+
+func watchFor(text string) *watchedOutput {
+	return &watchedOutput{text: text, seen: make(chan struct{})}
+}
+
+// Write implements io.Writer.
+func (w *watchedOutput) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := strings.Contains(w.all.String(), w.text)
+	w.all.Write(p)
+	if !before && strings.Contains(w.all.String(), w.text) {
+		close(w.seen)
+	}
+	return len(p), nil
+}
+
+// String returns what was written.
+func (w *watchedOutput) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all.String()
+}
+
+// waitLimit ends a test whose condition does not come.
+const waitLimit = 2 * time.Minute
+
+func (w *watchedOutput) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w.seen:
+	case <-time.After(waitLimit):
+		t.Fatalf("the output lacks %q:\n%s", w.text, w.String())
+	}
+}
+
+// outcome is the result of a pipeline that runs in another goroutine.
+type outcome struct {
+	run *report.Run
+	err error
+}
+
+func (s *site) start(ctx context.Context, o pipeline.Options) <-chan outcome {
+	s.t.Helper()
+	p, err := pipeline.Open(s.t.Context(), o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		r, err := p.Run(ctx)
+		done <- outcome{r, err}
+	}()
+	return done
+}
+
+func (s *site) end(done <-chan outcome) outcome {
+	s.t.Helper()
+	select {
+	case got := <-done:
+		return got
+	case <-time.After(waitLimit):
+		s.t.Fatal("the run does not end")
+		return outcome{}
+	}
+}
+
+// TestWaitingPushIsDeployed: the run that ends removes checkouts that no cluster needs, and
+// the push that waits for it has its own. A comparison that waits does not supersede it.
+func TestWaitingPushIsDeployed(t *testing.T) {
+	const block = `
+stages:
+  block: {command: [sh, -c, 'echo blocked; while [ ! -e "$FAKE_DIR/go" ]; do sleep 0.05; done']}
+  deploy: {uses: deploy, environment: production}
+  verify: {uses: verify, environment: production}
+`
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n1"), "deployer.ci.yaml": block})
+	o := s.options()
+	blocked := watchFor("blocked\n")
+	o.Out = blocked
+	first := s.start(t.Context(), o)
+	blocked.wait(t)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:2]")})
+	o = s.options()
+	waiting := watchFor("waiting for its end")
+	o.Out = waiting
+	second := s.start(t.Context(), o)
+	waiting.wait(t)
+	o = s.options()
+	driftWaits := watchFor("waiting for its end")
+	o.Out = driftWaits
+	p, err := pipeline.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drift := make(chan outcome, 1)
+	go func() {
+		r, _, err := p.Drift(t.Context())
+		drift <- outcome{r, err}
+	}()
+	driftWaits.wait(t)
+	s.write(filepath.Join(s.fake, "go"), "")
+	if got := s.end(first); got.err != nil || got.run.Outcome != report.Deployed {
+		t.Errorf("the first run: %+v, %v\n%s", got.run, got.err, blocked)
+	}
+	if got := s.end(second); got.err != nil || got.run.Outcome != report.Deployed {
+		t.Errorf("the waiting run: %+v, %v\n%s", got.run, got.err, waiting)
+	}
+	if got := s.end(drift); got.err != nil || got.run.Outcome != report.Passed {
+		t.Errorf("the comparison: %+v, %v\n%s", got.run, got.err, driftWaits)
+	}
+	calls := slices.DeleteFunc(s.calls(), func(call string) bool { return strings.HasPrefix(call, "apply --check ") }) // before the second run, or after it
+	if want := []string{"apply --yes @a", "verify @a", "scale-up n2 @b", "verify @b"}; !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
+	}
+}
