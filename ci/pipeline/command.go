@@ -62,14 +62,14 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 		return "", err
 	}
 	defer log.Close()
-	masked := &maskedWriter{to: log, secrets: p.secrets}
-	defer masked.Flush()
-	var stdout strings.Builder
 	tail := &tailWriter{}
-	cmd.Stdout = io.MultiWriter(&stdout, j.out, masked, tail)
-	cmd.Stderr = io.MultiWriter(j.out, masked, tail)
+	lines := &lockedWriter{to: io.MultiWriter(j.out.to, log, tail)} // of both streams
+	output, errorOutput := &maskedWriter{to: lines, secrets: p.secrets}, &maskedWriter{to: lines, secrets: p.secrets}
+	var stdout strings.Builder
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, output), errorOutput
 	err = cmd.Run()
-	j.out.Flush()
+	output.Flush()
+	errorOutput.Flush()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -82,7 +82,7 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 		if exit.ExitCode() == exitInterrupted {
 			return stdout.String(), errInterrupted
 		}
-		return stdout.String(), &commandError{shown, exit.ExitCode(), p.secrets.Text(tail.String())}
+		return stdout.String(), &commandError{shown, exit.ExitCode(), tail.String()}
 	}
 	return stdout.String(), fmt.Errorf("starting %s: %w", shown, err)
 }
@@ -116,7 +116,7 @@ func (p *Pipeline) openLog(name string) (*os.File, error) {
 // Reports returns the directory of the reports of this revision.
 func (p *Pipeline) Reports() string { return filepath.Join(p.State, "reports", p.commit) }
 
-// tailWriter keeps the last bytes that are written to it.
+// tailWriter keeps the last bytes that are written to it. It is not safe for concurrent use.
 type tailWriter struct{ last []byte }
 
 // maxTail is the number of bytes of a command's output in a message.
@@ -139,5 +139,5 @@ func (w *tailWriter) String() string {
 			text = rest
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(strings.ToValidUTF8(text, ""))
 }

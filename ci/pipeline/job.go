@@ -38,7 +38,7 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// prefixWriter writes a prefix before each line. A Write is expected to have whole lines.
+// prefixWriter writes a prefix before each line. A Write must have whole lines.
 type prefixWriter struct {
 	to     io.Writer
 	prefix string
@@ -53,9 +53,6 @@ func (w prefixWriter) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
 		b.WriteString(w.prefix)
 		b.WriteString(line)
-		if !strings.HasSuffix(line, "\n") { // part of a long line, or the last one
-			b.WriteString("\n")
-		}
 	}
 	if _, err := io.WriteString(w.to, b.String()); err != nil {
 		return 0, err
