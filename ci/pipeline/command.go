@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // exitInterrupted is the exit code of deployer when a signal has ended a run between steps.
@@ -40,23 +41,47 @@ type command struct {
 	program Program
 	args    []string
 	dir     string
+	// deployer is true for this program. It gets an interrupt alone, without the processes
+	// that it has started, and has stepsTime to end; other commands have killDelay.
+	deployer bool
 }
 
-// execute runs a command, copies its output to the output and the log of the job,
-// and returns its standard output. When ctx is cancelled it sends the command SIGTERM,
-// which ends a run of deployer after the steps in flight.
+const (
+	// stepsTime is the time that a run of deployer has for its steps in flight. It is less
+	// than TimeoutStopSec of examples/ci/hook/deployer-ci.service.
+	stepsTime = 10 * time.Minute
+	// killDelay is the time that other commands have to end after SIGTERM. Output of processes
+	// that outlive a command is read for the same time.
+	killDelay = 5 * time.Second
+)
+
+// prepare returns the process of a command, in a group of its own: an interrupt of the
+// terminal reaches it through this process, once. When ctx ends, the group gets SIGTERM;
+// of deployer only the process, which ends its steps in flight and what it has started for
+// them. When that takes too long, the process gets SIGKILL.
+func (c command) prepare(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.program.Path, c.args...)
+	cmd.Args[0], cmd.Dir = c.program.Name, c.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.WaitDelay = killDelay
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	if c.deployer {
+		cmd.WaitDelay = stepsTime
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	}
+	return cmd
+}
+
+// execute runs a command, copies its output in whole lines to the output and the log of the
+// job, and returns its standard output. A command ends when ctx ends, see prepare.
 func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error) {
 	// The kernel sends the signal of Pdeathsig when the thread ends that started the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	shown := strings.Join(append([]string{c.program.Name}, c.args...), " ")
 	j.printf("+ %s\n", shown)
-	cmd := exec.CommandContext(ctx, c.program.Path, c.args...)
-	cmd.Args[0] = c.program.Name
-	cmd.Dir, cmd.Env = c.dir, append(p.environ[:len(p.environ):len(p.environ)], j.env...)
-	// A group of its own: an interrupt of the terminal reaches it through this process, once.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd := c.prepare(ctx)
+	cmd.Env = append(p.environ[:len(p.environ):len(p.environ)], j.env...)
 	log, err := p.openLog(j.log)
 	if err != nil {
 		return "", err
@@ -68,11 +93,14 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, output), errorOutput
 	err = cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that have outlived the command
+	}
 	output.Flush()
 	errorOutput.Flush()
 	var exit *exec.ExitError
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil: // a process in the background may keep the output open
 		return stdout.String(), nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return stdout.String(), fmt.Errorf("%s took longer than the timeout of its stage", shown)
@@ -93,7 +121,7 @@ func (p *Pipeline) deployer(ctx context.Context, j job, dir, inventory string, a
 	if inventory != "" {
 		args = append(args[:len(args):len(args)], "-i", filepath.Join(dir, filepath.FromSlash(inventory)))
 	}
-	return p.execute(ctx, j, command{program: p.Deployer, args: args, dir: dir})
+	return p.execute(ctx, j, command{program: p.Deployer, args: args, dir: dir, deployer: true})
 }
 
 // exitCodeOf returns the exit code of a command; 0 when there is none in the error.

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,5 +137,26 @@ stages:
 	calls := slices.DeleteFunc(s.calls(), func(call string) bool { return strings.HasPrefix(call, "apply --check ") }) // before the second run, or after it
 	if want := []string{"apply --yes @a", "verify @a", "scale-up n2 @b", "verify @b"}; !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
+	}
+}
+
+// TestInterruptEndsProcessesOfACommand: a command has started a process that has its output
+// and ignores SIGTERM.
+func TestInterruptEndsProcessesOfACommand(t *testing.T) {
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n1"), "deployer.ci.yaml": `
+stages:
+  test: {command: [sh, -c, 'sh -c "trap \"\" TERM; while [ ! -e \"$FAKE_DIR/end\" ]; do sleep 0.05; done" & echo started; wait']}
+`})
+	t.Cleanup(func() { _ = os.WriteFile(filepath.Join(s.fake, "end"), nil, 0o600) })
+	o := s.options()
+	started := watchFor("started\n")
+	o.Out = started
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := s.start(ctx, o)
+	started.wait(t)
+	cancel()
+	if got := s.end(done); got.err != nil || got.run.Outcome != report.Interrupted {
+		t.Errorf("the run: %+v, %v\n%s", got.run, got.err, started)
 	}
 }

@@ -140,7 +140,7 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupt
 	}
 	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)
 	if t.planFile != "" && (s.Args[0] == "apply" || s.Args[0] == "run") && !interrupted {
-		_, err := p.execute(ctx, j, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir})
+		_, err := p.execute(ctx, j, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir, deployer: true})
 		return err
 	}
 	_, err = p.deployer(ctx, j, dir, t.Inventory, args...)
