@@ -31,16 +31,16 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 	record = p.newRun(ctx, targets)
 	record.Outcome = report.Passed
 	for _, t := range targets {
-		if t.Inventory == "" || t.after == nil {
-			continue
-		}
 		commit := t.From
 		if commit == "" {
 			commit = p.commit
 		}
 		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
 		record.Stages = append(record.Stages, s)
-		different, err := p.drift(ctx, t, commit, p.newJob("drift", "", nil))
+		different, err := false, unknownCluster(t)
+		if err == nil {
+			different, err = p.drift(ctx, t, commit, p.newJob("drift", "", nil))
+		}
 		s.Seconds = p.Now().Sub(s.Started).Seconds()
 		switch {
 		case err != nil:
@@ -58,6 +58,15 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 	record.Seconds = p.Now().Sub(record.Started).Seconds()
 	p.out.Flush()
 	return record, differs, nil
+}
+
+// unknownCluster returns the findings of a target without any revision to compare with: it
+// has no verified one, and the inventory of the new one is missing or not valid.
+func unknownCluster(t *target) error {
+	if t.after == nil && t.From == "" && len(t.Findings) > 0 {
+		return &refusedError{t.Findings}
+	}
+	return nil
 }
 
 // drift reports whether a cluster differs from a revision: from its inventory, or from what
