@@ -2,14 +2,18 @@ package pipeline
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"deployer/ci/report"
 )
@@ -88,7 +92,7 @@ func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, sin
 
 // kubeconfigs writes the admin kubeconfigs of clusters to files that only this user can read
 // and that are removed at the end of the run, and returns their paths as kubectl reads them
-// from $KUBECONFIG. They are in no report.
+// from $KUBECONFIG. They are in no report, and their credentials are masked.
 func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string, error) {
 	dir, err := os.MkdirTemp(r.State, "kubeconfig-*")
 	if err != nil {
@@ -110,9 +114,54 @@ func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string
 		if _, err := r.deployer(ctx, j, from, t.Inventory, "kubeconfig", "--file", path); err != nil {
 			return "", err
 		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		r.secrets.Add(credentialsOf(data)...)
 		paths = append(paths, path)
 	}
 	return strings.Join(paths, string(os.PathListSeparator)), nil
+}
+
+// credentialsOf returns the keys, tokens and passwords in a kubeconfig, and the keys also as
+// they are without Base64.
+func credentialsOf(kubeconfig []byte) (out []string) {
+	var config struct {
+		Users []struct {
+			User struct {
+				Key      string `yaml:"client-key-data"`
+				Token    string `yaml:"token"`
+				Password string `yaml:"password"`
+			} `yaml:"user"`
+		} `yaml:"users"`
+	}
+	if yaml.Unmarshal(kubeconfig, &config) != nil {
+		return nil // no kubeconfig, so no program can use it as one
+	}
+	for _, u := range config.Users {
+		out = append(out, u.User.Key, u.User.Token, u.User.Password)
+		if key, err := base64.StdEncoding.DecodeString(u.User.Key); err == nil {
+			out = append(out, string(key))
+		}
+	}
+	return out
+}
+
+// temporary are the patterns of directories of one run in the state directory.
+var temporary = []string{"kubeconfig-*", "stage-*", "plan-*"}
+
+// removeLeftovers removes directories that a killed run has left. The caller has the lock.
+func (p *Pipeline) removeLeftovers() error {
+	var errs []error
+	for _, pattern := range temporary {
+		found, err := fs.Glob(os.DirFS(p.State), pattern)
+		errs = append(errs, err)
+		for _, name := range found {
+			errs = append(errs, os.RemoveAll(filepath.Join(p.State, name)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // removeTemporary removes what was written for the stages of this run only.

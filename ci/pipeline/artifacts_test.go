@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -72,6 +73,52 @@ stages:
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("%s is left after the run: %v", path, err)
 		}
+	}
+}
+
+// TestKeyOfAKubeconfigIsMasked: a command that prints its kubeconfig shows no credentials.
+func TestKeyOfAKubeconfigIsMasked(t *testing.T) {
+	key := base64.StdEncoding.EncodeToString([]byte("-----BEGIN PRIVATE KEY-----\nc2VjcmV0LXNlY3JldA\n-----END PRIVATE KEY-----\n"))
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "deployer.ci.yaml": `
+stages:
+  deploy: {uses: deploy, environment: production, outputs: [KUBECONFIG]}
+  show: {command: [sh, -c, 'cat $KUBECONFIG; grep -o "client-key-data: .*" $KUBECONFIG | cut -d" " -f2 | base64 -d'], inputs: {KUBECONFIG: deploy.KUBECONFIG}}
+  keep: {command: [sh, -c, 'cat $KUBECONFIG > copy'], artifacts: [copy], inputs: {KUBECONFIG: deploy.KUBECONFIG}}
+`})
+	s.write(filepath.Join(s.fake, "kubeconfig"), "kind: Config\nusers: [{name: admin, user: {\nclient-key-data: "+key+"\n}}, {name: other, user: {token: t0ken-of-other}}]\n")
+	r, p := s.run(s.options())
+	if r.Stages[1].Outcome != report.Passed || r.Stages[2].Outcome != report.Failed || !strings.Contains(r.Stages[2].Message, "copy contains a secret") {
+		t.Errorf("stages %+v, %+v", r.Stages[1], r.Stages[2])
+	}
+	log, err := os.ReadFile(filepath.Join(p.Reports(), "show.log"))
+	if err != nil || !strings.Contains(string(log), "kind: Config") {
+		t.Errorf("log %q, %v", log, err)
+	}
+	for _, text := range []string{s.out.String(), string(log)} {
+		for _, secret := range []string{key, "t0ken-of-other", "c2VjcmV0LXNlY3JldA"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q is shown:\n%s", secret, text)
+			}
+		}
+	}
+}
+
+// TestLeftoversOfAKilledRun: the next run removes what only the killed one needed.
+func TestLeftoversOfAKilledRun(t *testing.T) {
+	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]")})
+	state := filepath.Join(s.fake, "state")
+	for _, name := range []string{"kubeconfig-1", "stage-2", "plan-3"} {
+		s.write(filepath.Join(state, name, "file"), "admin")
+	}
+	s.write(filepath.Join(state, "checkouts-of-mine", "file"), "kept")
+	s.run(s.options())
+	for _, name := range []string{"kubeconfig-1", "stage-2", "plan-3"} {
+		if _, err := os.Stat(filepath.Join(state, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(state, "checkouts-of-mine", "file")); err != nil {
+		t.Error(err)
 	}
 }
 

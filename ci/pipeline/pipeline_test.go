@@ -24,13 +24,14 @@ import (
 // of its inventory, and fails where a file "fail VERB" or "fail VERB @REVISION" says so, with
 // the exit code in it.
 //
-// It has the runs that the file "runs" lists, and a kubeconfig.
+// It prints the environment variables that the file "print" names, and has the runs that the
+// file "runs" lists and the kubeconfig of the file "kubeconfig".
 const fakeDeployer = `#!/bin/sh
 verb=$1
 case "$1 $2" in
 "runs list") cat "$FAKE_DIR/runs" 2>/dev/null || echo '[]'; exit 0;;
 "runs show") echo "$4 of $3, $TOKEN"; exit 0;;
-"kubeconfig --file") umask 077; echo "admin of $verb" > "$3"; exit 0;;
+"kubeconfig --file") umask 077; cat "$FAKE_DIR/kubeconfig" > "$3" 2>/dev/null || echo "admin of $verb" > "$3"; exit 0;;
 esac
 inventory= previous= plan=
 for word; do

@@ -82,9 +82,12 @@ func (p *Pipeline) Lock(ctx context.Context, kind repository.Kind) (func(), erro
 	})
 }
 
-// prepare reads the configuration, secrets, and the
+// prepare removes what a killed run has left, and reads the configuration, secrets, and the
 // state of clusters from the remote that keeps it. The caller has the lock.
 func (p *Pipeline) prepare(ctx context.Context) error {
+	if err := p.removeLeftovers(); err != nil {
+		return err
+	}
 	if err := p.load(ctx); err != nil {
 		return err
 	}
