@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,10 +43,10 @@ func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
 }
 
 // keepRuns keeps the journal and the page of each run of deployer that began on a cluster
-// since a time. The output goes to the log of the stage only.
+// since a time. They are in no output and no log.
 func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, since time.Time, j job) error {
 	ctx = context.WithoutCancel(ctx) // also for a run that was interrupted
-	j.out = &maskedWriter{to: io.Discard, secrets: p.secrets}
+	j = p.silent(j)
 	seen := map[string]bool{}
 	for _, commit := range []string{t.To, t.From} { // hosts leave with the inventory of the old revision
 		if commit == "" {

@@ -37,6 +37,10 @@ func TestRecordsOfRunsAreKept(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(data), "--html=- of new, ") || strings.Contains(string(data), "s3cr3t") {
 		t.Errorf("%q, %v", data, err)
 	}
+	log, err := os.ReadFile(filepath.Join(p.Reports(), "deploy-production.log"))
+	if err != nil || !strings.Contains(string(log), "output of apply") || strings.Contains(string(log), "of new, ") {
+		t.Errorf("the log of the deploy has the records of runs: %q, %v", log, err)
+	}
 	if strings.Contains(s.out.String(), "runs show") {
 		t.Errorf("the terminal shows how artifacts are collected:\n%s", s.out.String())
 	}

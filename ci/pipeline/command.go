@@ -133,8 +133,12 @@ func exitCodeOf(err error) int {
 	return 0
 }
 
-// openLog opens a log in the directory of reports, to append to it.
-func (p *Pipeline) openLog(name string) (*os.File, error) {
+// openLog opens a log in the directory of reports, to append to it. An empty name is that of
+// no log.
+func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
+	if name == "" {
+		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
 	if err := os.MkdirAll(p.Reports(), 0o700); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // job is the context of the commands of one stage.
 type job struct {
-	log string        // file in the directory of reports
+	log string        // file in the directory of reports; empty for none
 	env []string      // environment variables of the stage
 	out *maskedWriter // the output of the run, in lines of this stage
 }
@@ -18,6 +18,11 @@ type job struct {
 // empty.
 func (p *Pipeline) newJob(stage, prefix string, env []string) job {
 	return job{log: logName(stage), env: env, out: &maskedWriter{to: prefixWriter{p.console, prefix}, secrets: p.secrets}}
+}
+
+// silent returns a job of the same stage whose commands leave no output and no log.
+func (p *Pipeline) silent(j job) job {
+	return job{env: j.env, out: &maskedWriter{to: io.Discard, secrets: p.secrets}}
 }
 
 // logName returns the name of the log of a stage.
