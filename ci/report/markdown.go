@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
@@ -10,60 +9,50 @@ import (
 	"deployer/inventory"
 )
 
-// maxPlanText is the number of characters of a plan's text in the summary of a merge
-// request; comments have limits (GitLab 1 000 000, GitHub 65 536 characters).
-const maxPlanText = 8000
-
 // Markdown returns the summary of a run for a merge request: all clusters side by side,
-// findings, then each distinct change with the clusters that it reaches.
+// findings, stages, then each distinct change with the clusters that it reaches, and the
+// plans. It is at most maxSummary bytes long; the page of HTML has what is left out.
 func Markdown(r *Run) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## deployer: %s\n\n", r.Outcome)
-	fmt.Fprintf(&b, "Revision `%s`%s\n\n", Short(r.Revision), cell(prefixed(" ", r.Subject)))
+	b := &summary{}
+	subject := strings.ToValidUTF8(r.Subject[:min(len(r.Subject), maxSubject)], "")
+	fmt.Fprintf(&b.b, "## deployer: %s\n\nRevision `%s`%s\n\n", r.Outcome, Short(r.Revision), cell(prefixed(" ", subject)))
 	if r.Plan != "" {
-		fmt.Fprintf(&b, "Plan of the push `%s`\n\n", r.Plan)
+		fmt.Fprintf(&b.b, "Plan of the push `%s`\n\n", r.Plan)
 	}
-	if len(r.Clusters) > 0 {
-		b.WriteString("| Environment | Cluster | Change | Hosts touched | Gates | Outcome |\n|---|---|---|---|---|---|\n")
-		for _, c := range r.Clusters {
-			fmt.Fprintf(&b, "| %s | %s (`%s`) | %s | %d of %d | %s | %s |\n", cell(c.Environment), cell(c.Name), cell(c.Inventory), cell(kinds(c)), c.Touched, c.Hosts, gates(c), c.Outcome)
-		}
-		b.WriteString("\n")
-	}
-	if found := r.Findings(); len(found) > 0 {
-		b.WriteString("### Findings\n\n")
-		for _, f := range found {
-			fmt.Fprintf(&b, "- **%s** %s\n", f.Level, cell(f.String()))
-		}
-		b.WriteString("\n")
-	}
-	for _, g := range distinct(r.Clusters) {
-		fmt.Fprintf(&b, "### %s\n\n", cell(strings.Join(g.clusters, ", ")))
-		for _, line := range g.lines {
-			fmt.Fprintf(&b, "- %s\n", cell(line))
-		}
-		for _, step := range g.steps {
-			fmt.Fprintf(&b, "    - `%s`\n", cell(step))
-		}
-		b.WriteString("\n")
-	}
+	var rows []string
 	for _, c := range r.Clusters {
-		if c.PlanText == "" {
-			continue
-		}
-		text := c.PlanText
-		if len(text) > maxPlanText {
-			text = strings.ToValidUTF8(text[:maxPlanText], "") + "\n... (the log of the stage has the rest)"
-		}
-		fmt.Fprintf(&b, "<details><summary>Plan of %s, %s</summary>\n\n%s\n</details>\n\n", template.HTMLEscapeString(c.Name), template.HTMLEscapeString(c.Plan), fenced(text))
+		rows = append(rows, fmt.Sprintf("| %s | %s (`%s`) | %s | %d of %d | %s | %s |\n", cell(c.Environment), cell(c.Name), cell(c.Inventory), cell(kinds(c)), c.Touched, c.Hosts, gates(c), c.Outcome))
 	}
-	if len(r.Stages) > 0 {
-		b.WriteString("| Stage | Outcome | Seconds | |\n|---|---|---|---|\n")
-		for _, s := range r.Stages {
-			fmt.Fprintf(&b, "| %s | %s | %.1f | %s |\n", cell(s.Name), s.Outcome, s.Seconds, cell(s.Message))
-		}
+	b.section("clusters", 3, "| Environment | Cluster | Change | Hosts touched | Gates | Outcome |\n|---|---|---|---|---|---|\n", rows...)
+	rows = nil
+	for _, f := range r.Findings() {
+		rows = append(rows, fmt.Sprintf("- **%s** %s\n", f.Level, cell(f.String())))
 	}
+	b.section("findings", 3, "### Findings\n\n", rows...)
+	rows = nil
+	for _, s := range r.Stages {
+		rows = append(rows, fmt.Sprintf("| %s | %s | %.1f | %s |\n", cell(s.Name), s.Outcome, s.Seconds, cell(s.Message)))
+	}
+	b.section("stages", 2, "| Stage | Outcome | Seconds | |\n|---|---|---|---|\n", rows...)
+	rows = nil
+	for _, g := range distinct(r.Clusters) {
+		rows = append(rows, sharedChangeText(g))
+	}
+	b.section("changes", 2, "", rows...)
+	b.plans(r.Clusters)
 	return b.String()
+}
+
+func sharedChangeText(g sharedChange) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n", cell(strings.Join(g.clusters, ", ")))
+	for _, line := range g.lines {
+		fmt.Fprintf(&b, "- %s\n", cell(line))
+	}
+	for _, step := range g.steps {
+		fmt.Fprintf(&b, "    - `%s`\n", cell(step))
+	}
+	return b.String() + "\n"
 }
 
 func prefixed(prefix, s string) string {
@@ -79,13 +68,16 @@ func cell(s string) string {
 	return s
 }
 
-// fenced returns a text as a block of code, with a fence that the text does not have.
-func fenced(text string) string {
+// fenced returns a text as a block of code.
+func fenced(text string) string { return fence(text) + "\n" + text + "\n" + fence(text) }
+
+// fence returns a fence for a block of code that the text does not have.
+func fence(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return fence + "\n" + text + "\n" + fence
+	return fence
 }
 
 func kinds(c *Cluster) string {

@@ -43,6 +43,44 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestMarkdownIsBounded: comments of GitHub have at most 65536 characters, whatever a run has.
+func TestMarkdownIsBounded(t *testing.T) {
+	const limit = 65536
+	r := &report.Run{Outcome: report.Passed}
+	for i := range 30 {
+		name := fmt.Sprintf("cluster-%d", i)
+		r.Clusters = append(r.Clusters, &report.Cluster{Name: name, Inventory: name + ".yaml", Plan: "sha256:1", PlanText: strings.Repeat("a change of a plan\n", 400)})
+	}
+	page := report.Markdown(r)
+	if len(page) > limit {
+		t.Errorf("%d bytes", len(page))
+	}
+	for i := range 30 {
+		if !strings.Contains(page, fmt.Sprintf("<summary>Plan of cluster-%d,", i)) {
+			t.Errorf("the plan of cluster-%d has no place", i)
+		}
+	}
+	if !strings.Contains(page, "summary.html") {
+		t.Error("the page does not say where the rest is")
+	}
+
+	for i := range 2000 {
+		name := fmt.Sprintf("other-%d", i)
+		r.Clusters = append(r.Clusters, &report.Cluster{Name: name, Inventory: name + ".yaml", Change: change.Change{Joining: []change.HostRoles{{Host: name}}},
+			Findings: []gate.Finding{{Rule: "validation", Level: gate.Block, Message: "finding of " + name}}})
+		r.Stages = append(r.Stages, &report.Stage{Name: "stage-" + name, Outcome: report.Failed, Message: strings.Repeat("m", 2000)})
+	}
+	page = report.Markdown(r)
+	if len(page) > limit {
+		t.Errorf("%d bytes", len(page))
+	}
+	for _, want := range []string{"| cluster-0 ", "finding of other-0\n", "| stage-other-0 ", "left out", "summary.html"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 func TestHTMLEscapes(t *testing.T) {
 	page, err := report.HTML(example())
 	if err != nil {
