@@ -24,7 +24,7 @@ func Load(path string, o Options) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(source{path, data, dir, home, os.LookupEnv, o.read}, readVarsDirs(dir, path, o))
+	return parse(source{path, data, dir, home, o.lookupEnv, o.read}, readVarsDirs(dir, path, o))
 }
 
 // Options are the external inputs of Load.
@@ -33,8 +33,18 @@ type Options struct {
 	Open func(name string, data []byte) ([]byte, error)
 	// Read reads a file; nil means os.ReadFile.
 	Read func(path string) ([]byte, error)
+	// LookupEnv returns the value of an environment variable, for the tag !env; nil means
+	// os.LookupEnv.
+	LookupEnv func(name string) (value string, set bool)
 	// Playbook is the directory of the playbook of the run; empty without one.
 	Playbook string
+}
+
+func (o Options) lookupEnv(name string) (string, bool) {
+	if o.LookupEnv == nil {
+		return os.LookupEnv(name)
+	}
+	return o.LookupEnv(name)
 }
 
 func (o Options) read(path string) ([]byte, error) {

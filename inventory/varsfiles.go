@@ -122,7 +122,7 @@ func (f *varsFiles) parse(path, shown string, o Options) (*yaml.Node, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, strictyaml.At(shown, root).Errorf("want a mapping of variables to values")
 	}
-	secrets, err := strictyaml.ResolveTags(shown, root, os.LookupEnv)
+	secrets, err := strictyaml.ResolveTags(shown, root, o.lookupEnv)
 	f.secrets = append(f.secrets, secrets...)
 	if sealed {
 		f.secrets = append(f.secrets, scalars(root)...)

@@ -50,6 +50,7 @@ func (p *Project) Compile(b PlaybookSource, of Selection) (*program.Program, eng
 		Match:     p.Match,
 		Hosts:     p.Inventory.Names(),
 		Decrypt:   p.Open,
+		LookupEnv: p.LookupEnv,
 		Outside:   func(dir string) fs.FS { return p.recorder.tree(dir).FS },
 		Tags:      of.Tags,
 		SkipTags:  of.SkipTags,

@@ -22,6 +22,9 @@ type Options struct {
 	// Open decrypts the content of a file whose name ends in .age; with nil such
 	// a file is an error.
 	Open func(file string, content []byte) ([]byte, error)
+	// LookupEnv returns the value of an environment variable, for the tag !env; nil means
+	// os.LookupEnv.
+	LookupEnv func(name string) (value string, set bool)
 	// Playbook is the directory of the playbook, whose group_vars and host_vars are
 	// read too; empty for none.
 	Playbook string
@@ -93,7 +96,7 @@ func Load(file string, o Options) (*Project, error) {
 func read(file string, o Options) (*Project, ArtifactsSpec, error) {
 	p := &Project{Options: o, recorder: newFileRecorder()}
 	var err error
-	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.recorder.readFile, Playbook: o.Playbook})
+	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.recorder.readFile, LookupEnv: o.LookupEnv, Playbook: o.Playbook})
 	if p.Inventory == nil {
 		return nil, ArtifactsSpec{}, AsUserError(err)
 	}

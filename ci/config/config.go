@@ -23,6 +23,7 @@ type Config struct {
 	Environments strictyaml.Map[Environment] `yaml:"environments" each:"environment" doc:"Sets of clusters, in the order in which they are deployed unless needs says otherwise; default: production with inventory.yaml."`
 	Stages       strictyaml.Map[Stage]       `yaml:"stages" each:"stage" doc:"What a run does; default: validate, plan, gate, then deploy and verify for each environment."`
 	Secrets      []Secret                    `yaml:"secrets" doc:"Values that are masked in all output and reports, and that stages get as environment variables."`
+	Placeholders map[string]string           `yaml:"placeholders" doc:"Values of environment variables by name, for inventories that read them with !env, while a push is assessed and the variable is not set; default for secrets and outputs of stages: a host name. Name one where an inventory needs another form, such as an address."`
 	Remote       string                      `yaml:"remote" doc:"Remote of git that keeps the state of runs (refs/deployer/), such as origin, for runners that are new every time; default: the repository itself."`
 	Metrics      string                      `yaml:"metrics" doc:"File that gets the metrics of each run, for the textfile collector of Prometheus' node exporter; default: none."`
 }
@@ -170,6 +171,11 @@ func (c *Config) check(file string) (errs []error) {
 			fail(top, "secrets[%d]: env must be the name of an environment variable", i)
 		case s.File != "" && !path.IsAbs(s.File):
 			fail(top, "secrets[%d]: file %q must be an absolute path: a secret is not in the repository", i, s.File)
+		}
+	}
+	for name := range c.Placeholders {
+		if !variableShape.MatchString(name) {
+			fail(top, "placeholders: %q is no name of an environment variable", name)
 		}
 	}
 	return append(errs, c.checkStages()...)

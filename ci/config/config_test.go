@@ -117,3 +117,25 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestPlaceholders(t *testing.T) {
+	c, err := Parse(File, []byte(`
+secrets: [{env: LB_TOKEN}, {env: API_URL}]
+placeholders: {API_URL: "https://192.0.2.1"}
+stages:
+  allocate: {command: [./allocate], outputs: [ADDRESS], inputs: {OF_COMMAND: text}}
+  plan: {uses: plan, inputs: {API_ADDRESS: allocate.ADDRESS, REGION: eu, OTHER: one}}
+  deploy: {uses: deploy, environment: production, inputs: {API_ADDRESS: allocate.ADDRESS, REGION: eu, OTHER: two}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"LB_TOKEN": "lb-token.invalid", "API_URL": "https://192.0.2.1", "API_ADDRESS": "api-address.invalid", "REGION": "eu", "OTHER": "other.invalid", "OF_COMMAND": "", "UNKNOWN": ""} {
+		if got, declared := c.Placeholder(name); got != want || declared != (want != "") {
+			t.Errorf("%s: %q, declared %v, want %q", name, got, declared, want)
+		}
+	}
+	if _, err := Parse(File, []byte("placeholders: {a-b: x}\n")); err == nil || !strings.Contains(err.Error(), "placeholders") {
+		t.Errorf("a name that is none: %v", err)
+	}
+}

@@ -30,10 +30,10 @@ type Options struct {
 	New, Old, Before string
 	// Deployer is the command line of this program: the file to execute, and its name.
 	Deployer Program
-	// Load reads the inventory of a checkout.
-	Load func(inventory string) (*project.Project, error)
-	// Inputs reads a playbook of a checkout.
-	Inputs func(inventory, playbook string) (*project.PlaybookInputs, error)
+	// Load reads the inventory of a checkout, with the environment variables of lookup.
+	Load func(inventory string, lookup LookupEnv) (*project.Project, error)
+	// Inputs reads a playbook of a checkout, with the environment variables of lookup.
+	Inputs func(inventory, playbook string, lookup LookupEnv) (*project.PlaybookInputs, error)
 	// Approved is the digest of the plan of a push that was approved; empty for none.
 	Approved string
 	// AllowOlder deploys a revision that comes before the one that a cluster has.
@@ -42,6 +42,9 @@ type Options struct {
 	Out        io.Writer        // progress and output of commands, with secrets masked
 	Now        func() time.Time
 }
+
+// LookupEnv returns the value of an environment variable as os.LookupEnv does.
+type LookupEnv = func(name string) (value string, set bool)
 
 // Program is a program to execute.
 type Program struct {
@@ -57,8 +60,10 @@ type Pipeline struct {
 	config  *config.Config
 	secrets *redact.Set
 	environ []string // of subprocesses, with the secrets
-	console *lockedWriter
-	out     *maskedWriter // messages that belong to no stage
+	// secretValues are the secrets that come from files, by the name of their variable.
+	secretValues map[string]string
+	console      *lockedWriter
+	out          *maskedWriter // messages that belong to no stage
 
 	checkoutMu sync.Mutex // held while git writes a checkout
 	stateMu    sync.Mutex // held while the state of a cluster is written and pushed
@@ -67,7 +72,7 @@ type Pipeline struct {
 // Open finds the new revision. The caller must call Close. A revision that does not exist is
 // a *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
-	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment()}
+	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment(), secretValues: map[string]string{}}
 	p.console = &lockedWriter{to: o.Out}
 	p.out = &maskedWriter{to: p.console, secrets: p.secrets}
 	var err error
@@ -161,7 +166,7 @@ func (p *Pipeline) loadSecrets() error {
 				return project.AsUserError(fmt.Errorf("reading the secret %s: %w", s.Env, err))
 			}
 			value, set = trimNewline(string(data)), true
-			p.environ = append(p.environ, s.Env+"="+value)
+			p.environ, p.secretValues[s.Env] = append(p.environ, s.Env+"="+value), value
 		}
 		if !set {
 			return project.AsUserError(fmt.Errorf("the secret %s of %s is not set: set the environment variable, or name a file", s.Env, config.File))

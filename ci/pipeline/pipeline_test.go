@@ -45,6 +45,7 @@ echo "$line" >> "$FAKE_DIR/calls"
 changes=$(cat "$FAKE_DIR/changes" 2>/dev/null || echo '[]')
 [ -n "$plan" ] && echo '{"format":1,"changes":'"$changes"',"hosts":[]}' > "$plan"
 echo "output of $verb with $TOKEN"
+for name in $(cat "$FAKE_DIR/print" 2>/dev/null); do echo "$verb has $name=$(printenv "$name")"; done
 fail="$FAKE_DIR/fail $verb"
 [ -e "$fail" ] || fail="$fail @${line##*@}"
 if [ -e "$fail" ]; then
@@ -136,9 +137,11 @@ func (s *site) options() pipeline.Options {
 	return pipeline.Options{Repository: repo, State: filepath.Join(s.fake, "state"), New: "HEAD", Out: &s.out,
 		Now:      func() time.Time { return s.now },
 		Deployer: pipeline.Program{Path: filepath.Join(s.fake, "deployer"), Name: "deployer"},
-		Load:     func(path string) (*project.Project, error) { return project.LoadCluster(path, project.Options{}) },
-		Inputs: func(inventory, playbook string) (*project.PlaybookInputs, error) {
-			return project.ReadPlaybookInputs(inventory, playbook, project.Options{Agents: agents{}})
+		Load: func(path string, lookup pipeline.LookupEnv) (*project.Project, error) {
+			return project.LoadCluster(path, project.Options{LookupEnv: lookup})
+		},
+		Inputs: func(inventory, playbook string, lookup pipeline.LookupEnv) (*project.PlaybookInputs, error) {
+			return project.ReadPlaybookInputs(inventory, playbook, project.Options{Agents: agents{}, LookupEnv: lookup})
 		}}
 }
 

@@ -20,24 +20,27 @@ import (
 
 // site reads the cluster of an inventory and its playbooks; their errors are findings.
 func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
-	loaded, err := p.Load(filepath.Join(dir, filepath.FromSlash(file)))
+	v := p.variablesOf(dir)
+	loaded, err := p.Load(filepath.Join(dir, filepath.FromSlash(file)), v.lookup)
 	if err == nil {
 		for _, s := range loaded.Inventory.Secrets() {
-			p.secrets.Add(s)
+			if !v.isPlaceholder(s) {
+				p.secrets.Add(s)
+			}
 		}
 		if s := change.Of(loaded); s != nil {
 			var found []gate.Finding
-			s.Playbooks, found = p.playbooks(dir, file, loaded)
+			s.Playbooks, found = p.playbooks(dir, file, loaded, v)
 			return relative(s, dir), found
 		}
 		return nil, nil
 	}
-	return nil, problems(err.Error(), dir, file)
+	return nil, v.advise(problems(err.Error(), dir, file))
 }
 
 // playbooks returns the playbooks that the configuration of a checkout has for an inventory.
 // Errors in them are findings, and such a playbook has no digest.
-func (p *Pipeline) playbooks(dir, file string, loaded *project.Project) (out []change.Playbook, findings []gate.Finding) {
+func (p *Pipeline) playbooks(dir, file string, loaded *project.Project, v *variables) (out []change.Playbook, findings []gate.Finding) {
 	c, err := p.readConfig(dir)
 	if err != nil {
 		return nil, nil // Open has refused it for the new revision; all playbooks of others differ
@@ -45,10 +48,10 @@ func (p *Pipeline) playbooks(dir, file string, loaded *project.Project) (out []c
 	e, _ := c.EnvironmentOf(file)
 	for _, named := range e.Value.Playbooks {
 		b := change.Playbook{File: path.Clean(named.File), First: named.Order == "before"}
-		inputs, err := p.Inputs(filepath.Join(dir, filepath.FromSlash(file)), filepath.Join(dir, filepath.FromSlash(named.File)))
+		inputs, err := p.Inputs(filepath.Join(dir, filepath.FromSlash(file)), filepath.Join(dir, filepath.FromSlash(named.File)), v.lookup)
 		switch {
 		case err != nil:
-			findings = append(findings, problems(err.Error(), dir, b.File)...)
+			findings = append(findings, v.advise(problems(err.Error(), dir, b.File))...)
 		case len(inputs.Prompts) > 0:
 			findings = append(findings, gate.Finding{Rule: "validation", Level: gate.Block, Pos: strictyaml.Pos{File: b.File},
 				Message: "the playbook asks for " + strings.Join(inputs.Prompts, ", ") + ", and nobody answers in CI",

@@ -93,9 +93,15 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
 		AllowOlder: o.allowOlder,
 		Deployer:   pipeline.Program{Path: program, Name: "deployer"},
-		Load:       loadCluster,
-		Inputs: func(inventory, playbook string) (*project.PlaybookInputs, error) {
-			return project.ReadPlaybookInputs(inventory, playbook, projectOptions())
+		Load: func(inventory string, lookup pipeline.LookupEnv) (*project.Project, error) {
+			options := projectOptions()
+			options.LookupEnv = lookup
+			return project.LoadCluster(inventory, options)
+		},
+		Inputs: func(inventory, playbook string, lookup pipeline.LookupEnv) (*project.PlaybookInputs, error) {
+			options := projectOptions()
+			options.LookupEnv = lookup
+			return project.ReadPlaybookInputs(inventory, playbook, options)
 		},
 	})
 }

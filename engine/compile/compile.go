@@ -30,6 +30,9 @@ type Compiler struct {
 	// Decrypt decrypts a file of variables whose name ends in .age; name is for messages.
 	// With nil such files are errors.
 	Decrypt func(name string, data []byte) ([]byte, error)
+	// LookupEnv returns the value of an environment variable, for the tag !env in files of
+	// variables; nil means os.LookupEnv.
+	LookupEnv func(name string) (value string, set bool)
 	// Outside opens the directory of a file or a template that a task names by an absolute
 	// path; nil means os.DirFS.
 	Outside func(dir string) fs.FS

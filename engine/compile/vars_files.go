@@ -47,7 +47,11 @@ func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *la
 		c.fail(err)
 		return nil
 	}
-	secrets, err := strictyaml.ResolveTags(shown, d.Root, os.LookupEnv)
+	lookup := c.lib.LookupEnv
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	secrets, err := strictyaml.ResolveTags(shown, d.Root, lookup)
 	c.fail(err)
 	c.prog.Secrets = append(c.prog.Secrets, secrets...)
 	if strings.HasSuffix(file, encryptedSuffix) {

@@ -1,0 +1,81 @@
+package pipeline_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deployer/ci/pipeline"
+	"deployer/ci/report"
+)
+
+// withVariables is an inventory that reads environment variables.
+func withVariables(revision, proxy string) string {
+	return strings.Replace(inventoryOf(revision, "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, api: {sans: [!env API_ADDRESS]}, containerd: {http_proxy: "+proxy+"},", 1) +
+		"vars: {lb_token: !env LB_TOKEN}\n"
+}
+
+const allocating = `
+secrets: [{env: LB_TOKEN, file: FILE}]
+stages:
+  validate: {uses: validate}
+  allocate: {command: [sh, -c, 'echo "API_ADDRESS=10.9.8.7" >> "$DEPLOYER_CI_OUTPUT"'], outputs: [API_ADDRESS]}
+  deploy: {uses: deploy, environment: production, inputs: {API_ADDRESS: allocate.API_ADDRESS}}
+  verify: {uses: verify, environment: production, inputs: {API_ADDRESS: allocate.API_ADDRESS}}
+`
+
+// TestInventoryReadsVariables: a push is assessed before its outputs are there, and without
+// the secrets of its deploy.
+func TestInventoryReadsVariables(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "token")
+	config := strings.Replace(allocating, "FILE", secret, 1)
+	s := newSite(t, map[string]string{"inventory.yaml": withVariables("a", "http://proxy.example:3128"), "deployer.ci.yaml": config})
+	assess := func() *report.Run {
+		t.Helper()
+		p, err := pipeline.Open(t.Context(), s.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Assess(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := assess()
+	s.requireOutcome(r, report.Passed)
+	if r.Clusters[0].Hosts != 5 {
+		t.Errorf("findings %v", r.Findings())
+	}
+	s.write(secret, "t0ken-of-lb\n")
+	s.write(filepath.Join(s.fake, "print"), "LB_TOKEN API_ADDRESS")
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	if out := s.out.String(); strings.Contains(out, "t0ken") || !strings.Contains(out, "apply has API_ADDRESS=10.9.8.7") || !strings.Contains(out, "apply has LB_TOKEN=[secret]") {
+		t.Errorf("output:\n%s", out)
+	}
+	r, _ = s.run(s.options())
+	s.requireOutcome(r, report.Nothing)
+
+	// The place needs a URL.
+	s.commit(map[string]string{"inventory.yaml": withVariables("b", "!env PROXY_URL"), "deployer.ci.yaml": config + "placeholders: {PROXY_URL: text}\n"})
+	r = assess()
+	s.requireOutcome(r, report.Refused)
+	if found := r.Findings(); len(found) == 0 || !strings.Contains(found[0].Advice, "PROXY_URL") || !strings.Contains(found[0].Advice, "placeholders in deployer.ci.yaml") {
+		t.Errorf("findings %v", found)
+	}
+	s.commit(map[string]string{"deployer.ci.yaml": config + "placeholders: {PROXY_URL: 'http://192.0.2.1:3128'}\n"})
+	s.requireOutcome(assess(), report.Passed)
+
+	// Nothing declares the variable of the new revision. That of the old one is not needed.
+	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("c", "v1.35.4", "n[1:2]"), "name: lab,", "name: !env UNDECLARED_NAME,", 1), "deployer.ci.yaml": ""})
+	r = assess()
+	s.requireOutcome(r, report.Refused)
+	if found := r.Findings(); len(found) != 1 || !strings.Contains(found[0].Message, `"UNDECLARED_NAME" is not set`) {
+		t.Errorf("findings %v", found)
+	}
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("d", "v1.35.4", "n[1:2]")})
+	if r = assess(); r.Clusters[0].Change.First || len(r.Findings()) > 0 {
+		t.Errorf("the former revision was not read: %+v, %v", r.Clusters[0].Change, r.Findings())
+	}
+}
