@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,8 +146,10 @@ func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	return os.OpenFile(filepath.Join(p.Reports(), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
-// Reports returns the directory of the reports of this revision.
-func (p *Pipeline) Reports() string { return filepath.Join(p.State, "reports", p.commit) }
+// Reports returns the directory of the logs, artifacts and reports of a run.
+func (p *Pipeline) Reports() string {
+	return cmp.Or(p.ReportsDir, filepath.Join(p.State, "reports", p.commit))
+}
 
 // tailWriter keeps the last bytes that are written to it. It is not safe for concurrent use.
 type tailWriter struct{ last []byte }

@@ -38,6 +38,9 @@ type Options struct {
 	Approved string
 	// AllowOlder deploys a revision that comes before the one that a cluster has.
 	AllowOlder bool
+	// ReportsDir is the directory of logs, artifacts and reports; empty for a directory of the
+	// revision in State.
+	ReportsDir string
 	Spans      *telemetry.Spans // nil for no traces
 	Out        io.Writer        // progress and output of commands, with secrets masked
 	Now        func() time.Time

@@ -1,9 +1,12 @@
 package pipeline_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"deployer/ci/pipeline"
 	"deployer/ci/report"
@@ -77,5 +80,36 @@ func TestInventoryReadsVariables(t *testing.T) {
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("d", "v1.35.4", "n[1:2]")})
 	if r = assess(); r.Clusters[0].Change.First || len(r.Findings()) > 0 {
 		t.Errorf("the former revision was not read: %+v, %v", r.Clusters[0].Change, r.Findings())
+	}
+}
+
+// TestReportsAreTogether: a CI system uploads one directory.
+func TestReportsAreTogether(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("b", "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, kubelet: {max_pods: 60},", 1)})
+	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "2026-11-23T13:00:00Z"}]`)
+	o := s.options()
+	o.ReportsDir = filepath.Join(t.TempDir(), "reports")
+	r, p := s.run(o)
+	s.requireOutcome(r, report.Deployed)
+	if err := p.WriteReports(r, p.Reports()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := filepath.WalkDir(o.ReportsDir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(o.ReportsDir, path)
+		got = append(got, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"deploy-production.log", "gl-code-quality.json", "junit.xml", "plan.log", "plans/inventory.yaml.json", "report.json",
+		"runs/inventory.yaml/new.html", "runs/inventory.yaml/new.json", "summary.html", "summary.md", "verify-production.log"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

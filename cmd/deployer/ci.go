@@ -49,7 +49,7 @@ func (o *ciOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.repository, "repository", ".", "`directory` of the git repository: a work tree, or a bare repository")
 	f.StringVar(&o.state, "state", "", "`directory` of checkouts, plans, locks and reports (default: deployer-ci in the directory of the repository's objects)")
-	f.StringVar(&o.reports, "reports", "", "`directory` of the reports (default: reports/COMMIT in the directory of --state)")
+	f.StringVar(&o.reports, "reports", "", "`directory` of the reports, logs and artifacts of the run (default: reports/COMMIT in the directory of --state)")
 	f.StringVar(&o.annotations, "annotations", "", "print findings for the lines of a pull request: github or none (default: by the environment)")
 }
 
@@ -84,6 +84,12 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 	if state, err = filepath.Abs(state); err != nil {
 		return nil, err
 	}
+	reports := o.reports
+	if reports != "" {
+		if reports, err = filepath.Abs(reports); err != nil {
+			return nil, err
+		}
+	}
 	spans, err := telemetry.SpansFromEnvironment(ctx, os.Getenv, version)
 	if err != nil {
 		return nil, err
@@ -93,6 +99,7 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
 		AllowOlder: o.allowOlder,
 		Deployer:   pipeline.Program{Path: program, Name: "deployer"},
+		ReportsDir: reports,
 		Load: func(inventory string, lookup pipeline.LookupEnv) (*project.Project, error) {
 			options := projectOptions()
 			options.LookupEnv = lookup
@@ -127,14 +134,10 @@ func (o ciOptions) show(e env, p *pipeline.Pipeline, r *report.Run, write bool) 
 	if !write {
 		return nil
 	}
-	dir := o.reports
-	if dir == "" {
-		dir = p.Reports()
-	}
-	if err := p.WriteReports(r, dir); err != nil {
+	if err := p.WriteReports(r, p.Reports()); err != nil {
 		return fmt.Errorf("writing reports: %w", err)
 	}
-	fmt.Fprintf(e.stdout, "reports: %s\n", dir)
+	fmt.Fprintf(e.stdout, "reports: %s\n", p.Reports())
 	return nil
 }
 
