@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/ci/pipeline"
 	"deployer/ci/report"
 	"deployer/runs/telemetry"
 )
@@ -126,7 +127,9 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	}
 }
 
-func TestStagesHaveSpans(t *testing.T) {
+// collector starts a collector of traces and returns the number of its requests.
+func collector(t *testing.T) (requests func() int) {
+	t.Helper()
 	var mu sync.Mutex
 	spans := 0
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -137,25 +140,68 @@ func TestStagesHaveSpans(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return spans
+	}
+}
+
+// requireBelowStage fails unless a printed TRACEPARENT is that of a span below the caller's.
+func requireBelowStage(t *testing.T, out, before string) {
+	t.Helper()
+	i := strings.Index(out, before+"00-0af7651916cd43dd8448eb211c80319c-")
+	if i < 0 || strings.Contains(out[i:], "b7ad6b7169203331") {
+		t.Errorf("the command is not below the span of its stage:\n%s", out)
+	}
+}
+
+func (s *site) spans() *telemetry.Spans {
+	s.t.Helper()
+	spans, err := telemetry.SpansFromEnvironment(s.t.Context(), os.Getenv, "v1")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return spans
+}
+
+func TestStagesHaveSpans(t *testing.T) {
+	requests := collector(t)
 	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "deployer.ci.yaml": `
 stages:
   deploy: {uses: deploy, environment: production}
   print: {command: [sh, -c, 'echo "parent $TRACEPARENT"']}
 `})
 	o := s.options()
-	var err error
-	if o.Spans, err = telemetry.SpansFromEnvironment(t.Context(), os.Getenv, "v1"); err != nil {
-		t.Fatal(err)
-	}
+	o.Spans = s.spans()
 	s.run(o)
-	out := s.out.String()
-	i := strings.Index(out, "parent 00-0af7651916cd43dd8448eb211c80319c-")
-	if i < 0 || strings.Contains(out[i:], "b7ad6b7169203331") {
-		t.Errorf("the command is not below the span of its stage:\n%s", out)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if spans == 0 {
+	requireBelowStage(t, s.out.String(), "parent ")
+	if requests() == 0 {
 		t.Error("nothing was sent")
+	}
+}
+
+func TestDriftAndRollbackHaveSpans(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
+	s.run(s.options())
+	collector(t)
+	s.write(filepath.Join(s.fake, "print"), "TRACEPARENT")
+	for verb, do := range map[string]func(*pipeline.Pipeline) error{
+		"apply":      func(p *pipeline.Pipeline) error { _, _, err := p.Drift(t.Context()); return err },
+		"scale-down": func(p *pipeline.Pipeline) error { _, err := p.Rollback(t.Context(), "inventory.yaml", ""); return err },
+	} {
+		s.out.Reset()
+		o := s.options()
+		o.Spans = s.spans()
+		p, err := pipeline.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := do(p); err != nil {
+			t.Fatal(err)
+		}
+		p.Close(t.Context())
+		requireBelowStage(t, s.out.String(), verb+" has TRACEPARENT=")
 	}
 }

@@ -30,6 +30,8 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 	}
 	record = p.newRun(ctx, targets)
 	record.Outcome = report.Passed
+	root := p.Spans.Start(nil, "ci drift "+report.Short(p.commit), "revision", p.commit)
+	defer func() { root.End(string(record.Outcome), failureOf(record.Outcome, string(record.Outcome))) }()
 	for _, t := range targets {
 		commit := t.From
 		if commit == "" {
@@ -37,9 +39,10 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 		}
 		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
 		record.Stages = append(record.Stages, s)
+		span := p.Spans.Start(root, s.Name, "stage", s.Name)
 		different, err := false, unknownCluster(t)
 		if err == nil {
-			different, err = p.drift(ctx, t, commit, p.newJob("drift", "", nil))
+			different, err = p.drift(ctx, t, commit, p.newJob("drift", "", span.Environment()))
 		}
 		s.Seconds = p.Now().Sub(s.Started).Seconds()
 		switch {
@@ -51,6 +54,7 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 		default:
 			t.Outcome = report.Nothing
 		}
+		span.End(string(s.Outcome), failureOf(s.Outcome, s.Message))
 	}
 	if differs && record.Outcome == report.Passed {
 		record.Outcome = "differs"

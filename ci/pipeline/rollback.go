@@ -42,15 +42,18 @@ func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.
 		p.printf("nothing to do: every cluster has its verified revision; name an inventory to go to the one before\n")
 	}
 	var failed error
+	r.span = p.Spans.Start(nil, "ci rollback "+report.Short(p.commit), "revision", p.commit)
 	for _, t := range r.targets {
 		s := &report.Stage{Name: "rollback " + t.Name, Started: p.Now(), Log: logName("rollback"), Outcome: report.Passed}
 		r.record.Stages = append(r.record.Stages, s)
 		t.Outcome = report.RolledBack
-		if err := p.goBack(ctx, t, t.From, t.To, p.newJob("rollback", "", nil)); err != nil {
+		span := p.Spans.Start(r.span, s.Name, "stage", s.Name)
+		if err := p.goBack(ctx, t, t.From, t.To, p.newJob("rollback", "", span.Environment())); err != nil {
 			t.Outcome, s.Outcome, s.Message = report.Failed, report.Failed, p.Mask(err.Error())
 			failed = errors.Join(failed, err)
 		}
 		s.Seconds = p.Now().Sub(s.Started).Seconds()
+		span.End(string(s.Outcome), s.Message)
 	}
 	r.record.Seconds = p.Now().Sub(r.record.Started).Seconds()
 	switch {
@@ -61,8 +64,17 @@ func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.
 	default:
 		r.record.Outcome = report.Nothing
 	}
+	r.span.End(string(r.record.Outcome), p.messageOf(failed))
 	p.out.Flush()
 	return r.record, nil
+}
+
+// messageOf returns the text of an error with secrets masked; empty for nil.
+func (p *Pipeline) messageOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return p.Mask(err.Error())
 }
 
 // rollbackTarget returns the cluster with the revisions of the way back; nil when there is
