@@ -100,14 +100,15 @@ func TestErrors(t *testing.T) {
 		"needs without effect":                                {"environments:\n  a: {inventories: [x], needs: []}\nstages: {g: {uses: gate}}", `deployer.ci.yaml:2:3: environment a: needs is for the default stages; write needs of the stages instead`},
 		"environments in a cycle":                             {"environments:\n  a: {inventories: [x], needs: [b]}\n  b: {inventories: [y]}", `stages wait for each other: deploy a -> verify a -> deploy b -> verify b -> deploy a`},
 		"two stages of one cluster that may run concurrently": {"stages:\n  d: {uses: deploy, environment: production}\n  v: {uses: verify, environment: production, needs: []}", `deployer.ci.yaml:3:3: stage v: it works on the same clusters as the stage d and may run at the same time; let one of them need the other`},
-		"cycle":                                  {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
-		"unknown output":                         {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
-		"output of a gate":                       {"stages:\n  a: {uses: gate, outputs: [KUBECONFIG]}", `deployer.ci.yaml:2:3: stage a: outputs are for commands, and KUBECONFIG for deploy and verify`},
-		"artifact of a gate":                     {"stages:\n  a: {uses: gate, artifacts: [x]}", `deployer.ci.yaml:2:3: stage a: artifacts are for commands`},
-		"input of a stage that may not have run": {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
-		"invalid name of a secret":               {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
-		"secret in the files":                    {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},
-		"invalid lock_timeout":                   {"environments:\n  a: {inventories: [x], lock_timeout: soon}", `deployer.ci.yaml:2:3: environment a: lock_timeout: want a duration such as 30m, got "soon"`},
+		"cycle":                                       {"stages:\n  a: {uses: gate, needs: [b]}\n  b: {uses: plan, needs: [a]}", `stages wait for each other: `},
+		"unknown output":                              {"stages:\n  a: {command: [x], outputs: [A]}\n  b: {uses: gate, inputs: {X: a.B}}", `deployer.ci.yaml:3:3: stage b: input X: stage a has no output "B"`},
+		"output of a gate":                            {"stages:\n  a: {uses: gate, outputs: [KUBECONFIG]}", `deployer.ci.yaml:2:3: stage a: outputs are for commands, and KUBECONFIG for deploy and verify`},
+		"artifact of a gate":                          {"stages:\n  a: {uses: gate, artifacts: [x]}", `deployer.ci.yaml:2:3: stage a: artifacts are for commands`},
+		"input of a stage that may not have run":      {"stages:\n  a: {command: [x], outputs: [A], needs: []}\n  b: {uses: gate, needs: [], inputs: {X: a.A}}", `deployer.ci.yaml:3:3: stage b: input X: stage a does not run before this one; name it in needs`},
+		"invalid name of a secret":                    {"secrets: [{env: a-b}]", `deployer.ci.yaml: secrets[0]: env must be the name of an environment variable`},
+		"secret in the files":                         {"secrets: [{env: A, file: x}]", `deployer.ci.yaml: secrets[0]: file "x" must be an absolute path`},
+		"removed inventory outside of the repository": {"removed: [../x.yaml]", `deployer.ci.yaml: removed[0]: want the path of an inventory, relative to the repository, got "../x.yaml"`},
+		"invalid lock_timeout":                        {"environments:\n  a: {inventories: [x], lock_timeout: soon}", `deployer.ci.yaml:2:3: environment a: lock_timeout: want a duration such as 30m, got "soon"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(File, []byte(c.text))

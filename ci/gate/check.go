@@ -92,7 +92,7 @@ func supported(in Input) (out []Finding) {
 	switch {
 	case c.Removed:
 		return []Finding{{Message: fmt.Sprintf("the cluster %s is in no inventory any more, and a push never removes a cluster", in.Old.Cluster),
-			Advice: "remove it with `deployer reset`, then name the environment's other inventories"}}
+			Advice: "restore its inventory; or remove the cluster with `deployer reset` and list the path of its inventory under removed in deployer.ci.yaml"}}
 	case c.Renamed:
 		out = append(out, Finding{Message: fmt.Sprintf("the cluster %s would get the name %s, and a cluster keeps its name", in.Old.Cluster, in.New.Cluster),
 			Advice: "write the former name again", Pos: in.New.Version})

@@ -342,6 +342,40 @@ func TestOlderRevisionIsRefused(t *testing.T) {
 	}
 }
 
+// TestDeletedInventoryIsRefused: a service names the new revision only. The state of the
+// cluster is in the repository, or on its remote.
+func TestDeletedInventoryIsRefused(t *testing.T) {
+	for _, remote := range []string{"", "remote: origin\n"} {
+		config := remote + "environments: {production: {inventories: ['clusters/*.yaml']}}\n"
+		s := newSite(t, map[string]string{"deployer.ci.yaml": config, "clusters/a.yaml": clusterOf("a", "1", "100"), "clusters/b.yaml": clusterOf("b", "1", "100")})
+		bare := filepath.Join(t.TempDir(), "bare.git")
+		s.git("clone", "-q", "--bare", s.dir, bare)
+		s.git("remote", "add", "origin", bare)
+		r, _ := s.run(s.options())
+		s.requireOutcome(r, report.Deployed)
+		s.calls()
+		s.commit(map[string]string{"clusters/b.yaml": "", "clusters/a.yaml": clusterOf("a", "2", "120")})
+		for range 2 { // a state of other clusters that changes nothing
+			r, _ = s.run(s.options())
+			s.requireOutcome(r, report.Refused)
+			if found := r.Findings(); len(found) != 1 || !strings.Contains(found[0].Message, "the cluster b is in no inventory any more") {
+				t.Errorf("findings %v", found)
+			}
+		}
+		s.calls()
+		s.commit(map[string]string{"deployer.ci.yaml": config + "removed: [clusters/b.yaml]\n"})
+		r, _ = s.run(s.options())
+		s.requireOutcome(r, report.Deployed)
+		s.calls()
+		s.commit(map[string]string{"deployer.ci.yaml": config}) // CI has forgotten it
+		r, _ = s.run(s.options())
+		s.requireOutcome(r, report.Nothing)
+		if remote != "" && strings.Contains(s.git("ls-remote", "origin"), "b.yaml") {
+			t.Errorf("the remote has the state: %s", s.git("ls-remote", "origin"))
+		}
+	}
+}
+
 const twoEnvironments = "environments:\n  staging: {inventories: [staging.yaml]}\n  production: {inventories: [inventory.yaml], upgrade_args: [--batch-size=5%]}\n"
 
 func stagingOf(revision, version string) string {

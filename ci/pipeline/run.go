@@ -52,6 +52,9 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 	r.finish()
 	r.span.End(string(r.record.Outcome), failureOf(r.record.Outcome, string(r.record.Outcome)))
 	r.recordUnchanged(ctx)
+	if err := p.forgetRemoved(ctx); err != nil {
+		r.printf("the state of clusters that were removed stays: %v\n", err)
+	}
 	p.prune(targets)
 	return r.record, nil
 }

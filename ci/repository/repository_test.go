@@ -105,6 +105,29 @@ func TestCommitOfNothing(t *testing.T) {
 	}
 }
 
+func TestInventoriesOfTheState(t *testing.T) {
+	dir, first, _ := newRepository(t)
+	repo, err := repository.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"-a.yaml", "a%20b.yaml", "a/b c.yaml", "a/größe..yaml"}
+	for _, inventory := range want {
+		if err := repo.SetState(t.Context(), inventory, repository.ClusterState{Verified: []string{first}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := repo.Inventories(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := repo.DeleteState(t.Context(), want[2]); err != nil {
+		t.Error(err)
+	}
+	if got, err := repo.Inventories(t.Context()); err != nil || len(got) != 3 {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestIsAncestor(t *testing.T) {
 	dir, first, second := newRepository(t)
 	repo, err := repository.Open(t.Context(), dir)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -117,6 +118,40 @@ func (r *Repository) State(ctx context.Context, inventory string) (ClusterState,
 	return s, nil
 }
 
+// Inventories returns the inventories of all clusters with a state, sorted.
+func (r *Repository) Inventories(ctx context.Context) ([]string, error) {
+	prefix := stateRef("")
+	out, err := r.git(ctx, "for-each-ref", "--format=%(refname)", prefix)
+	if err != nil {
+		return nil, err
+	}
+	var inventories []string
+	for ref := range strings.Lines(out) {
+		inventory, err := url.PathUnescape(strings.TrimPrefix(strings.TrimSpace(ref), prefix))
+		if err != nil {
+			return nil, fmt.Errorf("the ref %s names no inventory: %w", strings.TrimSpace(ref), err)
+		}
+		inventories = append(inventories, inventory)
+	}
+	slices.Sort(inventories)
+	return inventories, nil
+}
+
+// DeleteState removes the state of a cluster; PushState then removes it from the remote.
+func (r *Repository) DeleteState(ctx context.Context, inventory string) error {
+	for _, ref := range clusterRefs(inventory) {
+		if _, err := r.git(ctx, "update-ref", "-d", ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusterRefs returns the refs of a cluster.
+func clusterRefs(inventory string) []string {
+	return []string{stateRef(inventory), verifiedRef(inventory)}
+}
+
 // SetState writes the state of a cluster. A ref keeps the last verified commit from being
 // collected as garbage.
 func (r *Repository) SetState(ctx context.Context, inventory string, s ClusterState) error {
@@ -159,14 +194,17 @@ func (r *Repository) PushState(ctx context.Context, remote, inventory string) er
 	args := []string{"push", "--quiet", "--porcelain", "--atomic"}
 	var specs []string
 	changed := map[string]string{}
-	for _, ref := range []string{stateRef(inventory), verifiedRef(inventory)} {
+	for _, ref := range clusterRefs(inventory) {
 		object, err := r.git(ctx, "rev-parse", "--verify", "--quiet", ref)
-		if err != nil || object == r.fetched[ref] {
-			continue // there is none, or the remote has it
+		if err != nil {
+			object = "" // it was deleted, or never there
+		}
+		if object == r.fetched[ref] {
+			continue
 		}
 		changed[ref] = object
 		args = append(args, "--force-with-lease="+ref+":"+r.fetched[ref])
-		specs = append(specs, ref+":"+ref)
+		specs = append(specs, object+":"+ref)
 	}
 	if len(specs) == 0 {
 		return nil
