@@ -207,12 +207,18 @@ func TestExampleOfTheHook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.write("bin/systemctl", "#!/bin/sh\necho \"systemctl $*\" >> \"$CALLS\"\n", 0o755)
+	watched := regexp.MustCompile(`(?m)^PathChanged=/srv/git/clusters.git/(.*)$`).FindStringSubmatch(string(readExample(t, "hook/deployer-ci.path")))
+	if _, err := os.Stat(filepath.Join(s.root, "origin.git", watched[1])); err == nil {
+		t.Fatal("the file that starts the service is there before the push")
+	}
 	if out := s.sh("", "git push origin main 2>&1"); !strings.Contains(out, "remote: lab: nothing") {
 		t.Errorf("the push says:\n%s", out)
+	}
+	if _, err := os.Stat(filepath.Join(s.root, "origin.git", watched[1])); err != nil {
+		t.Error(err)
 	}
 	service := string(readExample(t, "hook/deployer-ci.service"))
 	command := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/(.*)$`).FindStringSubmatch(service)
 	s.sh("", strings.NewReplacer("/srv/git/clusters.git", "../origin.git", "/var/lib/deployer-ci", s.root).Replace(command[1]))
-	s.requireVerbs("ci validate", "systemctl start", "ci run")
+	s.requireVerbs("ci validate", "ci run")
 }

@@ -56,6 +56,7 @@ func TestGitea(t *testing.T) {
 
 	push("main", "the cluster", map[string]string{
 		".gitea/workflows/deployer.yaml": string(workflow),
+		"deployer.ci.yaml":               "remote: origin\n",
 		"inventory.yaml":                 f.inventory([]string{"m1", "m2", "m3"}, []string{"n1"}),
 	})
 	f.requireRun(work, "push", "success", "new cluster: deployed")
