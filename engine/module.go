@@ -44,6 +44,11 @@ type System interface {
 	// every creation, replacement and removal, of directories too. It does not include
 	// the entries of a directory.
 	Backup(path string) error
+	// BackupRegenerated records that the step removes a regular file or link that a service
+	// makes again when it starts. A revert restores no content: it removes the file that is
+	// there then, so that the service makes it for its previous configuration. Call it
+	// before the removal.
+	BackupRegenerated(path string) error
 	// BackupState records the present state of a resource that is not a file; kind
 	// names the Kind whose Restorer can restore it. Call it before the change.
 	BackupState(kind, name string, now State) error

@@ -118,6 +118,9 @@ type ChangeRecord struct {
 	Started bool        `json:"started,omitempty"` // the run started it
 	// NeedsFilesFirst is the result of Restorer.NeedsFilesFirst for its previous state.
 	NeedsFilesFirst bool `json:"needs_files_first,omitempty"`
+	// BeforeFiles is true when a step of the run is reverted before files are restored: its
+	// own previous state needs none. A run that stops a unit and starts it again has both.
+	BeforeFiles bool `json:"before_files,omitempty"`
 }
 
 // Label names the resource for people.

@@ -15,6 +15,15 @@ func (s *system) Backup(path string) error {
 	return s.step.server.backups.Backup(s.step.backupStep(), path)
 }
 
+// BackupRegenerated records the removal of a file that its service makes again; see
+// engine.System.
+func (s *system) BackupRegenerated(path string) error {
+	if s.step.check {
+		return nil
+	}
+	return s.step.server.backups.BackupRegenerated(s.step.backupStep(), path)
+}
+
 // BackupState backs up the state of a resource other than a file; see engine.System.
 func (s *system) BackupState(kind, name string, now engine.State) error {
 	if s.step.check {

@@ -51,6 +51,9 @@ func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if a.Op == "bare" {
 		return nil, nil
 	}
+	if a.Op == "regenerate" {
+		return nil, errors.Join(sys.BackupRegenerated(a.Path), os.Remove(p))
+	}
 	if err := sys.Backup(a.Path); err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (t *history) hostsWith(task string, test func(engine.ChangeRecord) bool) ma
 	return out
 }
 
-func early(i engine.ChangeRecord) bool { return !i.NeedsFilesFirst }
+func early(i engine.ChangeRecord) bool { return !i.NeedsFilesFirst || i.BeforeFiles }
 
 func needsFilesFirst(i engine.ChangeRecord) bool { return i.NeedsFilesFirst }
 

@@ -34,6 +34,22 @@ restore: one
 the rest
   undo the rest [h1 h2]`,
 		},
+		"a unit that the run stops and starts": {
+			book: `
+- {name: one, hosts: all, tasks: [{name: stop, do: {}}, {name: state, do: {}}, {name: config, do: {}}, {name: start, do: {gate: true}}]}`,
+			past: map[string]engine.RunHistory{"h1": things("unit u 1.play.1,1.play.4 both", "file /state 1.play.2", "file /config 1.play.3")},
+			want: `
+restore: one
+  undo start [h1]
+  undo config [h1]
+  undo state [h1]
+  undo stop [h1]
+  undo stop late [h1]
+  undo start late [h1]
+  do start [h1]
+the rest
+  undo the rest [h1]`,
+		},
 		"tasks that changed nothing are left out": {
 			book: `
 - {name: one, hosts: all, tasks: [{name: a, do: {}}, {name: b, do: {}, throttle: 3}]}

@@ -89,7 +89,8 @@ func things(lines ...string) engine.RunHistory {
 		if slices.Contains(f, "lost") {
 			item.State = engine.RevertLost
 		}
-		item.Created, item.Started, item.NeedsFilesFirst = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late")
+		item.Created, item.Started, item.NeedsFilesFirst = slices.Contains(f, "made"), slices.Contains(f, "started"), slices.Contains(f, "late") || slices.Contains(f, "both")
+		item.BeforeFiles = slices.Contains(f, "both")
 		p.Items = append(p.Items, item)
 	}
 	return p

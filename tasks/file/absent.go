@@ -14,19 +14,21 @@ import (
 
 // Absent removes files, links and whole directories.
 type Absent struct {
-	Path   string   `yaml:"path" doc:"absolute path on the host"`
-	Paths  []string `yaml:"paths" doc:"more paths; a directory is removed with everything below it, unless something is mounted there"`
-	Follow bool     `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`
+	Path  string   `yaml:"path" doc:"absolute path on the host"`
+	Paths []string `yaml:"paths" doc:"more paths; a directory is removed with everything below it, unless something is mounted there"`
+	// Regenerated is the argument for state that belongs to a service, not to the run.
+	Regenerated bool `yaml:"regenerated" doc:"a service makes the files again when it starts: a revert does not restore their content, it removes the files that are there then. Stop the service before this task, and start it after it. Not for directories; default false"`
+	Follow      bool `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`
 }
 
 // Check lists the existing paths.
 func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	return checkAbsent(sys, a.all(), a.Follow)
+	return checkAbsent(sys, a.all(), a.Follow, a.Regenerated)
 }
 
 // Apply removes the paths.
 func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	return nil, removeAll(sys, a.all(), a.Follow)
+	return nil, removeAll(sys, a.all(), a.Follow, a.Regenerated)
 }
 
 func (a *Absent) all() []string {
@@ -53,7 +55,7 @@ func refuse(sys engine.System, path string) error {
 	return fmt.Errorf("refusing to remove %s: something is mounted at %s, and all that is on it would be lost; unmount it first", path, strings.Join(mounts, ", "))
 }
 
-func checkAbsent(sys engine.System, paths []string, follow bool) (engine.Change, error) {
+func checkAbsent(sys engine.System, paths []string, follow, regenerated bool) (engine.Change, error) {
 	if len(paths) == 0 {
 		return engine.Change{}, errors.New("path or paths is missing")
 	}
@@ -74,7 +76,12 @@ func checkAbsent(sys engine.System, paths []string, follow bool) (engine.Change,
 			return engine.Change{}, err
 		}
 		action := "remove"
-		if info.IsDir() {
+		switch {
+		case info.IsDir() && regenerated:
+			return engine.Change{}, fmt.Errorf("%s is a directory; regenerated is for files that a service makes again", path)
+		case regenerated:
+			action = "remove; its service makes it again when it starts"
+		case info.IsDir():
 			_, tooMuch, err := listTree(sys, path)
 			if err != nil {
 				return engine.Change{}, err
@@ -89,14 +96,14 @@ func checkAbsent(sys engine.System, paths []string, follow bool) (engine.Change,
 	return change, nil
 }
 
-func removeAll(sys engine.System, paths []string, follow bool) error {
+func removeAll(sys engine.System, paths []string, follow, regenerated bool) error {
 	for _, path := range paths {
 		path, err := hostfile.Through(sys, path, follow)
 		if err == nil {
 			err = refuse(sys, path)
 		}
 		if err == nil {
-			err = remove(sys, path)
+			err = remove(sys, path, regenerated)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -107,7 +114,7 @@ func removeAll(sys engine.System, paths []string, follow bool) error {
 
 // remove backs up and removes a path. The directory of the path is held open from
 // check to removal.
-func remove(sys engine.System, path string) error {
+func remove(sys engine.System, path string, regenerated bool) error {
 	dir, base, err := hostfile.Parent(sys, path)
 	if err != nil {
 		return err
@@ -117,7 +124,12 @@ func remove(sys engine.System, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := backUpAll(sys, path, info); err != nil {
+	if regenerated && !info.IsDir() {
+		err = sys.BackupRegenerated(path)
+	} else {
+		err = backUpAll(sys, path, info)
+	}
+	if err != nil {
 		return err
 	}
 	return dir.RemoveAll(base)

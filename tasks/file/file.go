@@ -93,7 +93,7 @@ func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error
 		return engine.Change{}, err
 	}
 	if f.State == "absent" {
-		return checkAbsent(sys, []string{f.Path}, f.Follow)
+		return checkAbsent(sys, []string{f.Path}, f.Follow, false)
 	}
 	have, err := f.current(sys)
 	if err != nil {

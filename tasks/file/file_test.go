@@ -18,6 +18,7 @@ func TestModulesAreIdempotent(t *testing.T) {
 		module  engine.Module
 		actions []string
 		kept    []string
+		states  []string
 	}{
 		"new file": {
 			module:  &File{Path: "/etc/x", Content: "hello\n", Mode: "0600"},
@@ -138,6 +139,13 @@ func TestModulesAreIdempotent(t *testing.T) {
 			actions: []string{"/srv/tree: remove with everything below", "/srv/file: remove"},
 			kept:    []string{"/srv/tree/below/x", "/srv/tree/below", "/srv/tree", "/srv/file"},
 		},
+		"file that its service makes again": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/srv/state", "x", 0o600) },
+			module:  &Absent{Paths: []string{"/srv/state", "/srv/never"}, Regenerated: true},
+			actions: []string{"/srv/state: remove; its service makes it again when it starts"},
+			kept:    []string{"/srv/state"},
+			states:  []string{"regenerated /srv/state"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +161,9 @@ func TestModulesAreIdempotent(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.kept, sys.Kept()); diff != "" {
 				t.Error("kept:", diff)
+			}
+			if diff := cmp.Diff(tt.states, sys.States()); diff != "" {
+				t.Error("states:", diff)
 			}
 		})
 	}
@@ -203,6 +214,7 @@ func TestCheckErrors(t *testing.T) {
 		"removal of a directory of the root, by ../": {&Absent{Path: "/srv/../etc/"}, "refusing to remove"},
 		"removal of a mount":                         {&Absent{Path: "/srv/disk/"}, "something is mounted at /srv/disk, and"},
 		"removal above mounts":                       {&Absent{Path: "/srv/a b"}, "something is mounted at /srv/a b/one, /srv/a b/two, and"},
+		"removal of a directory as regenerated":      {&Absent{Path: "/etc/dir", Regenerated: true}, "/etc/dir is a directory; regenerated is for files"},
 		"relative removal":                           {&Absent{Path: "x"}, "not absolute"},
 		"nothing":                                    {&Absent{}, "missing"},
 	}

@@ -109,6 +109,17 @@ func (s *System) Backup(path string) error {
 	return nil
 }
 
+// BackupRegenerated records the path, and among the states that it has no content.
+func (s *System) BackupRegenerated(path string) error {
+	if err := s.Backup(path); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states = append(s.states, "regenerated "+path)
+	return nil
+}
+
 // BackupState records the state.
 func (s *System) BackupState(kind, name string, now engine.State) error {
 	text := kind + " " + name + ": none"

@@ -61,7 +61,8 @@ func blockedNode(s *site) {
 
 // cpuManagerPolicy gives the kubelets another policy of the CPU manager, which asks for
 // drained nodes: install refuses it, an upgrade pauses behind its first minion, and its
-// continuation changes the others. The way back is an upgrade too.
+// continuation changes the others. The way back is an upgrade too, and a rollback of it changes
+// the policy once more.
 func cpuManagerPolicy(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {
@@ -88,6 +89,13 @@ func cpuManagerPolicy(s *site) {
 	s.Must("upgrade", "--batch-size", "3")
 	s.requirePolicies("after the way back", map[string]int{"none": 6})
 	s.requireUncordoned("after the way back")
+
+	s.Must("rollback", "--yes")
+	s.requirePolicies("after the rollback", map[string]int{"static": 6})
+	s.requireUncordoned("after the rollback")
+
+	s.Must("upgrade", "--batch-size", "3")
+	s.requirePolicies("after the second way back", map[string]int{"none": 6})
 	s.unchanged("after the way back")
 }
 

@@ -29,8 +29,11 @@ type BackupRecord struct {
 	// not exist.
 	State engine.State `json:"state,omitempty"`
 	// Data is the name of the file in kept/ with the content of a regular file.
-	Data   string `json:"data,omitempty"`
-	Secret bool   `json:"secret,omitempty"` // its content must not be shown
+	Data string `json:"data,omitempty"`
+	// Regenerated is true for a file that the step removes and a service makes again. The
+	// record has no content.
+	Regenerated bool `json:"regenerated,omitempty"`
+	Secret      bool `json:"secret,omitempty"` // its content must not be shown
 	// Lost is the reason why the resource cannot be restored; the record has no state
 	// then.
 	Lost string `json:"lost,omitempty"`

@@ -99,6 +99,9 @@ func (v *revertModule) decideFile(out *restoreDecision, sys engine.System) error
 	if err != nil {
 		return err
 	}
+	if out.before.Regenerated {
+		return v.decideRegenerated(out, now)
+	}
 	settled, err := v.matchesAny(now, root, path, append(out.earlier, out.before))
 	if err != nil {
 		return err

@@ -132,6 +132,12 @@ func (v *revertModule) needsFilesFirst(c *resourceChange) bool {
 	return r != nil && r.NeedsFilesFirst != nil && r.NeedsFilesFirst(c.before.State)
 }
 
+// beforeFiles reports whether a change of the whole run needs files first, but a step of it
+// does not, such as the start of a unit that the run had stopped before.
+func (v *revertModule) beforeFiles(c *resourceChange) bool {
+	return v.needsFilesFirst(c) && slices.ContainsFunc(v.history.byStep, func(of *resourceChange) bool { return of.resource == c.resource && !v.needsFilesFirst(of) })
+}
+
 // started reports whether the run has started something that did not run before.
 func (v *revertModule) started(c *resourceChange) bool {
 	r := v.store.registry[c.kind].Restorer
@@ -186,7 +192,7 @@ func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error
 		return nil, err
 	}
 	for _, d := range verdicts {
-		p := engine.ChangeRecord{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), State: d.state, Reason: d.why, NeedsFilesFirst: v.needsFilesFirst(d.resourceChange),
+		p := engine.ChangeRecord{Steps: d.steps, Kind: d.kind, Name: d.name, Effect: v.effectKind(d), State: d.state, Reason: d.why, NeedsFilesFirst: v.needsFilesFirst(d.resourceChange), BeforeFiles: v.beforeFiles(d.resourceChange),
 			Created: d.before.Lost == "" && d.before.File == nil && len(d.before.State) == 0, Started: v.started(d.resourceChange)}
 		if d.state == engine.RevertDrifted {
 			p.Run = v.store.changedLater(d.resource, v.Run)
@@ -236,6 +242,12 @@ func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Ch
 }
 
 func (v *revertModule) restore(ctx context.Context, sys engine.System, d *restoreDecision) error {
+	if d.before.Regenerated {
+		if err := sys.BackupRegenerated(d.name); err != nil {
+			return err
+		}
+		return restoreFile(sys.Path("/"), d.name, nil, "")
+	}
 	if d.kind == kindFile {
 		if err := errors.Join(sys.Backup(d.name), v.deferRereads(sys, d.name)); err != nil {
 			return err

@@ -33,6 +33,16 @@ func (s *Store) Backup(step Step, path string) error {
 	return k.backUp(step.record("", path), s.root)
 }
 
+// BackupRegenerated records that the step removes a file that its service makes again; see
+// engine.System.
+func (s *Store) BackupRegenerated(step Step, path string) error {
+	k, err := s.backupWriter(step.Run)
+	if err != nil {
+		return err
+	}
+	return k.recordRegenerated(step.record("", path), s.root)
+}
+
 // BackupState backs up the state of a resource other than a file; see engine.System.
 func (s *Store) BackupState(step Step, kind, name string, now engine.State) error {
 	k, err := s.backupWriter(step.Run)
