@@ -62,8 +62,17 @@ func RefusePolicies(host string, found map[string]string, n Node) Problems {
 // Intrusive lists the reasons why pods must leave the node before the work; none when they
 // can stay. A kubelet of another minor version may change pods that run
 // (kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade asks for a drain); a
-// container runtime of another minor version may not know the containers of the old one;
-// and a runtime that restarts can lose the host ports of running pods.
+// container runtime of another minor version may not know the containers of the old one.
+//
+// Under pods with host ports, another version of the runtime is a reason too: its patch
+// releases have lost what they knew of running pods (github.com/containerd/containerd/issues/7843:
+// 1.6.9 to 1.6.13 forgot their addresses, and the kubelet made these pods anew). A changed
+// configuration or unit of containerd is no reason: containerd restarts with the same version, and no
+// container does. KillMode=process leaves the containers and their shims alone; containerd
+// connects to the shims again and loads sandboxes with their network namespaces without a call
+// of a CNI plugin (containerd internal/cri/server/restart.go); the rules of the plugin portmap
+// are in the kernel until the plugin is called for the end of the pod. That does not hold for
+// another directory of containerd's state.
 func (w NodeWork) Intrusive() []string {
 	var out []string
 	for _, c := range w.Changes {
