@@ -70,7 +70,7 @@ func TestGuides(t *testing.T) {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	books, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "playbook.yaml"))
-	if err != nil || len(books) != 5 {
+	if err != nil || len(books) != 6 {
 		t.Fatalf("%d examples, error %v", len(books), err)
 	}
 	for _, book := range books {

@@ -120,6 +120,61 @@ func exampleCanary(s *site) {
 	s.inRotation(webHosts...)
 }
 
+// exampleRolloutInSteps checks that a bad value is restored on its canary, which is in
+// rotation again, that a pause leaves the other hosts as they are, and that the resumed run
+// changes them, one after the other in the steps of the command line.
+func exampleRolloutInSteps(s *site) {
+	before := s.Digests("/etc/nginx/conf.d/example.conf", webHosts)
+	changed := func() int {
+		n := 0
+		for host, sum := range s.Digests("/etc/nginx/conf.d/example.conf", webHosts) {
+			if sum != before[host] {
+				n++
+			}
+		}
+		return n
+	}
+	announced := filepath.Join(s.T.TempDir(), "announced")
+	announce := filepath.Join(s.T.TempDir(), "announce")
+	if err := os.WriteFile(announce, []byte("#!/bin/sh\necho \"$@\" >> "+announced+"\n"), 0o755); err != nil {
+		s.T.Fatal(err)
+	}
+	visited := s.pollPage(8080)
+	o := s.Deployer("run", example("rollout-in-steps"), "-e", "root=/srv/nowhere")
+	s.RequireExit(o, 6)
+	s.RequireTexts(o.All(), `at "the site answers with this host's page"`, "it was restored", "2 other hosts were not changed")
+	if n := changed(); n != 0 {
+		s.T.Errorf("the bad value is on %d hosts after the restore", n)
+	}
+	s.inRotation(webHosts...)
+
+	s.Shell("h1", "cp -r /srv/example /srv/moved")
+	s.Shell("h2", "cp -r /srv/example /srv/moved")
+	s.Shell("h3", "cp -r /srv/example /srv/moved")
+	vars, err := json.Marshal(map[string]any{"root": "/srv/moved", "soak": "1s", "pause": true, "announce": announce,
+		"steps": []any{map[string]any{"hosts": "h3"}, map[string]any{"hosts": "h1"}, map[string]any{"hosts": "h2"}}})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	o = s.Deployer("run", example("rollout-in-steps"), "--extra-vars", string(vars))
+	s.RequireExit(o, 130)
+	s.RequireTexts(o.All(), "pauses after its canaries", "deployer resume")
+	if n := changed(); n != 1 {
+		s.T.Errorf("%d hosts are changed during the pause, want 1", n)
+	}
+	s.Must("resume")
+	if n := changed(); n != len(webHosts) {
+		s.T.Errorf("%d hosts are changed after the resumed run, want all", n)
+	}
+	visited()
+	s.inRotation(webHosts...)
+	lines, err := os.ReadFile(announced)
+	if want := "h3 leaves\nh3 returns\nh1 leaves\nh1 returns\nh2 leaves\nh2 returns\n"; err != nil || string(lines) != want {
+		s.T.Errorf("%v; announced %q, want %q", err, lines, want)
+	}
+	s.runTwice("run", example("rollout-in-steps"), "-e", "soak=1s")
+}
+
 // exampleRollingRestart checks that hosts leave the rotation, restart and return one
 // after the other. A client that tries the next host on an error sees no error.
 func exampleRollingRestart(s *site) {

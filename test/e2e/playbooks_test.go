@@ -34,6 +34,7 @@ func TestPlaybooks(t *testing.T) {
 		{"example nginx-site", exampleSite},
 		{"example users", exampleUsers},
 		{"example canary", exampleCanary},
+		{"example rollout-in-steps", exampleRolloutInSteps},
 		{"example rolling-restart", exampleRollingRestart},
 		{"a rolling restart stops at bad health", rollingRestartStops},
 		{"a rolling restart stops at a failed restart", failedRestartStops},
