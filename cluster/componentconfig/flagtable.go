@@ -74,23 +74,30 @@ func argsOf(n cluster.Node, key string) []string {
 	}[key]
 }
 
-// flags reports flags that a program does not have, with which it would exit at its
-// start.
+// flags reports flags that a program does not have, and values that it does not read, with
+// which it would exit at its start.
 func (k *checker) flags() {
 	for _, p := range programs(k.cluster) {
 		table, ok := flagTable(p.name, p.version)
 		if !ok {
 			continue
 		}
+		types := valueTypes(p.name, p.version)
 		reported := map[string]bool{}
 		for _, host := range p.hosts {
+			k.host, k.at = host, []string{"overrides", p.key, "extra_args"}
 			for _, arg := range argsOf(k.cluster.Nodes[host], p.key) {
-				name := flagName(arg)
-				if _, known := table[name]; known || reported[name] {
+				name, value, given := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+				if _, known := table[name]; known {
+					if wrong := wrongValue(p.name, types, name, value, given); wrong != "" {
+						k.add([]string{name}, "%q %s: %s %s would not start", value, wrong, p.name, p.version)
+					}
+					continue
+				}
+				if reported[name] {
 					continue
 				}
 				reported[name] = true
-				k.host, k.at = host, []string{"overrides", p.key, "extra_args"}
 				k.add([]string{name}, "%s %s has no flag --%s%s", p.name, p.version, name, strictyaml.DidYouMean(name, slices.Collect(maps.Keys(table))))
 			}
 		}
