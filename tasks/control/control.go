@@ -74,6 +74,7 @@ func Actions() []engine.Kind {
 		{Name: "etcd_newest_snapshot", Doc: "Selects the snapshot with the highest revision of those that etcd hosts saved of their own members.", Internal: true, New: func() any { return &etcd.NewestSnapshot{} }},
 		{Name: "etcd_restore_revision", Doc: "Decides by how much a restore of etcd raises the revision of the snapshot.", Internal: true, New: func() any { return &etcd.RestoreRevision{} }},
 		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
+		{Name: "etcd_may_restart", Doc: "Waits until the other etcd members serve, so that the member of the host may stop; a member that is down may start at any time.", New: func() any { return etcd.NewMayRestart() }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
 		{Name: "certificates_served", Doc: "Waits until the processes of a host serve the certificates of their files.", New: func() any { return served.NewServed() }},
@@ -94,6 +95,7 @@ func Actions() []engine.Kind {
 
 		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for the verbs that decide by it what to do.", Internal: true, New: func() any { return &survey.Survey{} }},
 		{Name: "version_changes", Doc: "Compares the versions that hosts have with the wanted ones.", Internal: true, New: func() any { return &upgrade.Changes{} }},
+		{Name: "unchanged_versions", Doc: "Fails when the inventory has other versions of components than the hosts, for playbooks that are no upgrade.", Internal: true, New: func() any { return &preflight.UnchangedVersions{} }},
 		{Name: "upgrade_report", Doc: "Collects the reasons why an upgrade would fail at a node, as far as the Kubernetes API knows them, and ends the run with one table when there is any.", Internal: true, New: func() any { return &upgrade.Report{} }},
 		{Name: "node_work", Doc: "Decides whether pods must leave the node before an upgrade changes it.", Internal: true, New: func() any { return &upgrade.NodeWork{} }},
 

@@ -15,6 +15,7 @@ import (
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/kube"
+	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/report"
 )
 
@@ -30,6 +31,8 @@ type Report struct {
 	DeleteEmptyDirData bool              `yaml:"delete_emptydir_data" doc:"As in kube_drain. Default false."`
 	Force              bool              `yaml:"force" doc:"As in kube_drain. Default false."`
 	DisableEviction    bool              `yaml:"disable_eviction" doc:"As in kube_drain. Default false."`
+	KeepNodes          bool              `yaml:"keep_nodes" doc:"The hosts become minions and keep their nodes. Default false."`
+	Versions           string            `yaml:"versions" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
 }
 
 // ReadOnly is true: a report changes nothing.
@@ -63,7 +66,7 @@ func reasons(n int) string {
 }
 
 func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.Row {
-	rows := r.connections(actx.Targets())
+	rows := append(r.connections(actx.Targets()), r.versions(actx)...)
 	live, err := etcd.Observe(ctx, actx)
 	if err != nil {
 		rows = append(rows, report.Bad("etcd", "", "%v", err))
@@ -90,6 +93,39 @@ func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.R
 		}
 	}
 	return rows
+}
+
+// versions returns a row for each component that the run installs again and whose version
+// the inventory changes.
+func (r *Report) versions(actx engine.ActionContext) []report.Row {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
+	if !ok || r.Versions == "" {
+		return nil
+	}
+	rows := preflight.KeptVersions(actx, r.Versions, r.installed(c))
+	if r.KeepNodes {
+		for _, host := range r.Hosts {
+			for _, p := range cluster.RefusePolicies(host, preflight.FoundPolicies(actx, host, r.Versions), c.Nodes[host]) {
+				rows = append(rows, report.Bad("versions", host, "%s", p.Message).Advised("take the policy back for the host, or upgrade first"))
+			}
+		}
+	}
+	return rows
+}
+
+// installed returns the components that the run installs again: the control planes of the
+// masters that stay, whose arguments list the etcd members, and kubelet and kube-proxy of
+// masters that become minions.
+func (r *Report) installed(c *cluster.Cluster) []cluster.Running {
+	return slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool {
+		switch w.Component {
+		case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+			return len(r.Members) == 0
+		case "kubelet", "kube-proxy":
+			return !r.KeepNodes || !slices.Contains(r.Hosts, w.Host)
+		}
+		return true
+	})
 }
 
 // connections returns a row for each host that leaves and is not in the run any more.

@@ -103,6 +103,21 @@ func FoundPolicies(actx engine.ActionContext, host, name string) map[string]stri
 	return policies
 }
 
+// KeptVersions returns a row for each version of installed that differs from the one in
+// use, as hosts registered it under a name: a verb that is no upgrade must not change it as
+// a side effect. The rows advise to write the versions in use into the inventory, or to
+// upgrade first.
+func KeptVersions(actx engine.ActionContext, name string, installed []cluster.Running) []report.Row {
+	commands, _ := engine.Service[Commands](actx.Services())
+	rows := versionRows(actx, cluster.RefuseChanges(FoundVersions(actx, name), installed))
+	for i, row := range rows {
+		if row.Fix != "" {
+			rows[i] = row.Advised("run first: " + commands.Upgrade + "; where that is not possible yet, write the version in use into the inventory until this command has ended, as cluster.kubernetes or in overrides of the host")
+		}
+	}
+	return rows
+}
+
 // maxNamed is the maximum number of further hosts that a row names.
 const maxNamed = 8
 
