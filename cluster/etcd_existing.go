@@ -10,7 +10,10 @@ import (
 func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	plan := EtcdPlan{Hosts: map[string]EtcdStep{}, Order: []string{}}
 	for _, h := range probes {
-		plan.Hosts[h.Name] = stepExisting(probes, h, live)
+		step := stepExisting(probes, h, live)
+		member, counted := live.member(h)
+		step.Serves = counted && member.Healthy && !member.Learner
+		plan.Hosts[h.Name] = step
 	}
 	// First come the steps that only start or promote a member, because they strengthen the
 	// quorum, then members with a new address, replacements of lost members, and additions.

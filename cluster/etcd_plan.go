@@ -58,6 +58,7 @@ type EtcdStep struct {
 	InitialState   string `json:"initial_state"`   // value of etcd's flag --initial-cluster-state: new or existing; a member with data ignores it
 	RemoveID       uint64 `json:"remove_id"`       // id of the member that is removed first; 0: none
 	Promote        bool   `json:"promote"`         // true when the member becomes a voter as soon as it serves
+	Serves         bool   `json:"serves"`          // true when the member of the host served and voted when the plan was made
 	Reason         string `json:"reason"`          // reason of the action, for people
 }
 

@@ -331,3 +331,28 @@ func TestRowsNameTheProblems(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// TestMembersThatTheRunRepairs checks that a member of a repaired host that does not serve is
+// no problem, and that other members, and the loss of the majority, still are.
+func TestMembersThatTheRunRepairs(t *testing.T) {
+	for name, c := range map[string]struct {
+		down     []string
+		repaired []string
+		problems int
+	}{
+		"nothing is repaired":      {[]string{"m1"}, nil, 2}, // of the host, and of the members
+		"the member is repaired":   {[]string{"m1"}, []string{"m1"}, 0},
+		"another one is repaired":  {[]string{"m1"}, []string{"m2"}, 2},
+		"no majority is left":      {[]string{"m1", "m2"}, []string{"m1"}, 3}, // of m2 and m3, and of the cluster
+		"all serve, as they would": {nil, []string{"m1", "m2", "m3"}, 0},
+	} {
+		f := newFake("m1", "m2", "m3")
+		for _, host := range c.down {
+			f.up[host] = false
+		}
+		rows := Rows(t.Context(), f.open, hostsOf("m1", "m2", "m3"), c.repaired...)
+		if got := report.Problems(rows); len(got) < c.problems || c.problems == 0 && len(got) > 0 {
+			t.Errorf("%s: %d problems, want %d\n%s", name, len(got), c.problems, report.Table(got))
+		}
+	}
+}

@@ -18,7 +18,7 @@ import (
 // etcd host has to do, and changes nothing.
 //
 // Output: bootstrap (true when all members start at once), order, and hosts: by name,
-// each with action, initial_cluster, initial_state, remove_id and reason.
+// each with action, initial_cluster, initial_state, remove_id, reason and serves.
 type Plan struct {
 	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 }
@@ -156,6 +156,7 @@ func planOutput(c *cluster.Cluster, plan cluster.EtcdPlan) engine.Output {
 			"initial_state":   step.InitialState,
 			"remove_id":       formatID(step.RemoveID),
 			"reason":          step.Reason,
+			"serves":          step.Serves,
 		}
 	}
 	return engine.Output{

@@ -10,18 +10,25 @@ import (
 )
 
 // Rows returns the health of an etcd cluster as report rows: one for each host, and rows
-// of the cluster for the leader, the serving members and alarms.
-func Rows(ctx context.Context, open Opener, hosts []Host) []report.Row {
+// of the cluster for the leader, the serving members and alarms. While a majority serves, a
+// member of a repaired host that does not serve is no problem.
+func Rows(ctx context.Context, open Opener, hosts []Host, repaired ...string) []report.Row {
 	survey := Take(ctx, open, hosts)
 	var rows []report.Row
+	exempt := map[uint64]bool{}
 	for _, h := range hosts {
-		rows = append(rows, survey.row(h))
+		row := survey.row(h)
+		if entry, listed := survey.Entry(h); !row.OK && listed && slices.Contains(repaired, h.Name) {
+			exempt[entry.ID] = true
+			row = report.Skip(row.Check, row.Host, "%s; this run repairs it first", row.Detail)
+		}
+		rows = append(rows, row)
 	}
 	if survey.Entries == nil {
 		return append(rows, report.Bad("etcd", "", "%v: a majority of the members is down", errNoMember).
 			Advised("start etcd on the hosts above; journalctl -u etcd tells why it is down"))
 	}
-	return append(rows, survey.leaderRow(), survey.membersRow(), alarmsRow(ctx, open, survey, hosts))
+	return append(rows, survey.leaderRow(), survey.membersRow(exempt), alarmsRow(ctx, open, survey, hosts))
 }
 
 func (s *Survey) row(h Host) report.Row {
@@ -61,10 +68,10 @@ func (s *Survey) leaderRow() report.Row {
 	return report.Bad("etcd leader", "", "there is none")
 }
 
-func (s *Survey) membersRow() report.Row {
+func (s *Survey) membersRow(exempt map[uint64]bool) report.Row {
 	var broken []string
 	for _, e := range s.Entries {
-		if look, ok := s.byID(e.ID); !ok || look.Err != nil {
+		if look, ok := s.byID(e.ID); !exempt[e.ID] && (!ok || look.Err != nil) {
 			broken = append(broken, nameOf(e))
 		}
 	}
@@ -72,7 +79,7 @@ func (s *Survey) membersRow() report.Row {
 	if len(broken) > 0 {
 		return report.Bad("etcd members", "", "%d of %d serve; not %s", len(s.Entries)-len(broken), len(s.Entries), strings.Join(broken, ", "))
 	}
-	return report.OK("etcd members", "", "%d of %d serve", len(s.Entries), len(s.Entries))
+	return report.OK("etcd members", "", "%d of %d serve", len(s.Entries)-len(exempt), len(s.Entries))
 }
 
 func nameOf(e Entry) string {

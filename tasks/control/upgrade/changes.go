@@ -20,27 +20,48 @@ type Changes struct {
 	Only  []string `yaml:"only" doc:"Programs whose versions change; default all."`
 }
 
-// Check returns changes (host, component, from, to), any, and irreversible, the texts of
-// changes that a rollback does not take back.
+// Check returns changes (host, component, from, to), any, irreversible, the texts of changes
+// that a rollback does not take back, etcd_minor, whether the minor version of etcd is among
+// these, and etcd_repairs, the hosts whose etcd has its version already: when their members
+// do not serve, the upgrade repairs these first.
 func (c *Changes) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	want, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	changes := selected(cluster.VersionChanges(preflight.FoundVersions(actx, c.Found), want.Wanted()), c.Only)
+	found := preflight.FoundVersions(actx, c.Found)
+	changes := selected(cluster.VersionChanges(found, want.Wanted()), c.Only)
 	list := make([]any, 0, len(changes))
 	for _, one := range changes {
 		list = append(list, map[string]any{"host": one.Host, "component": one.Component, "from": one.From, "to": one.To})
 	}
 	change := engine.NoChange(nil)
-	irreversible := []any{}
+	irreversible, etcdMinor := []any{}, false
 	for _, one := range cluster.Irreversible(changes) {
+		etcdMinor = etcdMinor || one.Component == "etcd"
 		irreversible = append(irreversible, one.String())
 		// A rollback reads the effects: logs of runs keep no outputs, and those on hosts no diffs.
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectShow, Target: IrreversibleTarget, Action: one.String(), Diff: one.String()})
 	}
-	change.Output = engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible}
+	change.Output = engine.Output{"changes": list, "any": len(list) > 0, "irreversible": irreversible, "etcd_minor": etcdMinor,
+		"etcd_repairs": etcdRepairs(found, changes, c.Only)}
 	return change, nil
+}
+
+// etcdRepairs returns the hosts whose etcd does not change its version in an upgrade that
+// installs etcd.
+func etcdRepairs(found []cluster.Running, changes []cluster.VersionChange, only []string) []any {
+	out := []any{}
+	if len(only) > 0 && !slices.Contains(only, "etcd") {
+		return out
+	}
+	for _, r := range found {
+		changed := slices.ContainsFunc(changes, func(c cluster.VersionChange) bool { return c.Host == r.Host && c.Component == "etcd" })
+		if r.Component == "etcd" && !changed {
+			out = append(out, r.Host)
+		}
+	}
+	return out
 }
 
 // IrreversibleTarget is the target of the effects that name irreversible changes. Their

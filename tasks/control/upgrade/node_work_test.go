@@ -62,6 +62,34 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestChangesOfEtcd checks which upgrades change etcd's minor version, and in which of them the
+// member of a host is repaired because it has its version already.
+func TestChangesOfEtcd(t *testing.T) {
+	for name, c := range map[string]struct {
+		found   string
+		only    []string
+		minor   bool
+		repairs []any
+	}{
+		"another minor version":   {"v3.5.26", nil, true, []any{}},
+		"another patch release":   {"v3.6.7", nil, false, []any{}},
+		"the version it has":      {"v3.6.8", nil, false, []any{"m1"}},
+		"etcd is not upgraded":    {"v3.6.8", []string{"kubelet"}, false, []any{}},
+		"only etcd is upgraded":   {"v3.6.8", []string{"etcd"}, false, []any{"m1"}},
+		"its upgrade is left out": {"v3.5.26", []string{"kubelet"}, false, []any{}},
+	} {
+		s := newContext(t, "v1.36.3")
+		s.Results["m1"]["found"]["versions"].(map[string]any)["etcd"] = c.found
+		change, err := (&Changes{Found: "found", Only: c.only}).Check(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.repairs, change.Output["etcd_repairs"]); diff != "" || change.Output["etcd_minor"] != c.minor {
+			t.Errorf("%s: minor %v, %s", name, change.Output["etcd_minor"], diff)
+		}
+	}
+}
+
 // TestNodeWork checks what is read from the API, and what the flag --drain makes of it.
 func TestNodeWork(t *testing.T) {
 	api := &kubetest.API{}

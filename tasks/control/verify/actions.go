@@ -35,10 +35,12 @@ func (ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 }
 
 // EtcdTask is the action `verify_etcd`: it checks the members of etcd.
-type EtcdTask struct{}
+type EtcdTask struct {
+	Repaired []string `yaml:"repaired" doc:"Hosts whose members this run repairs: a member there that does not serve is no problem as long as a majority serves."`
+}
 
 // Check returns the rows of the etcd members. It fails when the keyring is empty.
-func (EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+func (t *EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
@@ -51,11 +53,11 @@ func (EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Ch
 	if err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(report.Output(etcd.Rows(ctx, open, etcd.Hosts(c)))), nil
+	return engine.NoChange(report.Output(etcd.Rows(ctx, open, etcd.Hosts(c), t.Repaired...))), nil
 }
 
 // Apply is never needed.
-func (EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+func (*EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

@@ -1,0 +1,92 @@
+package roles_test
+
+import (
+	"slices"
+	"testing"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/roles"
+)
+
+// TestTurnsOfEtcd checks which members of etcd change in a rollout, which restores them, and
+// which behind a throttle; and that the quorum is asked right before each change of an
+// existing cluster.
+func TestTurnsOfEtcd(t *testing.T) {
+	for _, playbook := range []string{"install", "upgrade", "scale-up"} {
+		p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+playbook+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := map[string]*program.Block{}
+		for _, op := range p.Ops {
+			if op.Kind == program.OpBlock && (op.Block.Rollout != nil || op.Block.Throttle != nil) {
+				blocks[op.Block.Name] = op.Block
+			}
+		}
+		repaired, inUse := blocks["member of etcd that does not serve yet"], blocks["member of etcd in use"]
+		if repaired == nil || inUse == nil {
+			t.Fatalf("%s: there are no turns of etcd", playbook)
+		}
+		if got := kinds(p, inUse.Begin, inUse.Rollout.Body.Begin); !slices.Equal(got, []string{"etcd_may_restart"}) {
+			t.Errorf("%s: pre_tasks of the rollout are %v", playbook, got)
+		}
+		if got := kinds(p, repaired.Begin, repaired.End); len(got) == 0 || got[0] != "etcd_may_restart" {
+			t.Errorf("%s: a member that does not serve is changed by %v", playbook, got)
+		}
+		if len(inUse.Needs) != 1 || inUse.Needs[0].Count != 0 {
+			t.Errorf("%s: members in use do not wait for all repairs: %v", playbook, inUse.Needs)
+		}
+		for _, c := range []struct {
+			name              string
+			action            string
+			bootstrap, serves bool
+			changes           map[string]any
+			restored          bool
+			atOnce            int // hosts that may change at the same time, without a rollout
+		}{
+			{name: "a new cluster", action: "bootstrap", bootstrap: true},
+			{name: "a cluster that is down", action: "member", bootstrap: true},
+			{name: "a member that serves", action: "member", serves: true, restored: true},
+			{name: "a member that is down", action: "member", atOnce: 1},
+			{name: "another address", action: "readdress", serves: true, atOnce: 1},
+			{name: "a new member", action: "join", atOnce: 1},
+			{name: "another patch release", action: "member", serves: true, changes: map[string]any{"etcd_minor": false}, restored: true},
+			{name: "another minor version", action: "member", serves: true, changes: map[string]any{"etcd_minor": true}, atOnce: 1},
+		} {
+			values := map[string]any{
+				"host": map[string]any{"name": "m1"},
+				"etcd_plan": map[string]any{"bootstrap": c.bootstrap, "hosts": map[string]any{
+					"m1": map[string]any{"action": c.action, "serves": c.serves},
+				}},
+			}
+			if c.changes != nil {
+				values["version_changes"] = c.changes
+			}
+			vars := lang.NewVars(values, nil)
+			restored, _, err := inUse.Applies(vars)
+			if err != nil {
+				t.Fatal(err)
+			}
+			behind, _, err := repaired.Applies(vars)
+			if err != nil || restored != c.restored || behind == restored {
+				t.Errorf("%s: %s: rollout %t, throttle %t, %v", playbook, c.name, restored, behind, err)
+			}
+			limit, err := program.ThrottleLimit(repaired.Throttle, repaired.Scopes, vars)
+			if err != nil || behind && limit != c.atOnce {
+				t.Errorf("%s: %s: at most %d at once, %v; want %d", playbook, c.name, limit, err, c.atOnce)
+			}
+		}
+	}
+}
+
+// kinds returns the modules and actions of a range of operations.
+func kinds(p *program.Program, from, to int) []string {
+	var out []string
+	for _, op := range p.Ops[from:to] {
+		if op.Kind == program.OpTask {
+			out = append(out, op.Task.Kind.Name)
+		}
+	}
+	return out
+}
