@@ -28,6 +28,9 @@ func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, err
 	if missing := r.missingVars(p.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.AsUserError(fmt.Errorf("variables whose names look like secrets are not in the plan; set them with -e: %s", strings.Join(missing, ", ")))
 	}
+	if r.Verb == verbInstall || r.Verb == verbStart {
+		r.budget = r.spareMinionBudget()
+	}
 	r.applies, r.applied = p, &from
 	digests := r.Project.DigestsNow(p.Files)
 	if drift := c.versionDrift(p); len(drift)+len(plan.FileDrift(p, r.Project.Digests(), false)) > 0 || missingFile(p, digests) {

@@ -92,15 +92,32 @@ func (c Runner) changing(o Options) (*Run, error) {
 	}
 	r.logged, r.locks = true, true
 	if o.Verb == verbScaleUp {
-		r.budget = r.scaleUpBudget()
+		r.budget = r.spareMinionBudget()
 	}
 	return r, nil
 }
 
-// Start returns a run that starts the services of an installed cluster that is down.
+// Repair returns a run of install for a cluster in use, which may do without one minion at
+// least. An install by its own verb is all or nothing where a tenth of the minions is none.
+func (c Runner) Repair(o Options) (*Run, error) {
+	r, err := c.Install(o)
+	if err != nil {
+		return nil, err
+	}
+	r.budget = r.spareMinionBudget()
+	return r, nil
+}
+
+// Start returns a run that starts the services of an installed cluster that is down, as far
+// as its hosts answer; see Repair.
 func (c Runner) Start(o Options) (*Run, error) {
 	o.Verb = verbStart
-	return c.changing(o)
+	r, err := c.changing(o)
+	if err != nil {
+		return nil, err
+	}
+	r.budget = r.spareMinionBudget()
+	return r, nil
 }
 
 // Upgrade returns a run that moves a cluster in use to the versions of its inventory, or

@@ -64,11 +64,11 @@ func reconcile(ctx context.Context, e env, o applyOptions) error {
 		return c.carryOut(ctx, decision)
 	}
 	err = c.planAndApply(ctx, c.runner.Start)
-	if err != nil && !errors.Is(err, errDiffers) {
+	if err != nil && !errors.Is(err, errDiffers) && exitCode(err) != exitPartial {
 		return err
 	}
 	if o.Check {
-		return errDiffers
+		return firstError(err, errDiffers)
 	}
 	if found, err = c.examine(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *reconciliation) carryOut(ctx context.Context, decision compare.Decision
 	case compare.ActionInstall:
 		return c.installNew(ctx)
 	case compare.ActionRepair:
-		return c.planAndApply(ctx, c.runner.Install)
+		return c.planAndApply(ctx, c.runner.Repair)
 	case compare.ActionUpgrade:
 		return c.planAndUpgrade(ctx)
 	}
@@ -146,7 +146,7 @@ func (c *reconciliation) installNew(ctx context.Context) error {
 }
 
 // planAndApply plans a run, asks, and executes the plan. It returns errDiffers when the
-// plan had changes and nothing failed.
+// plan had changes and nothing failed, and exit code 3 when hosts were left out of the plan.
 func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Options) (*runs.Run, error)) error {
 	check := c.given
 	check.Check = true
@@ -177,7 +177,7 @@ func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Opt
 		return printDrift(c.env, err)
 	}
 	c.share(r)
-	return firstError(execute(ctx, c.env, r, c.runOptions), errDiffers)
+	return firstError(execute(ctx, c.env, r, c.runOptions), firstError(exitOutcome(found.Report), errDiffers))
 }
 
 // plan checks the hosts of a run and prints its plan, after the changes of versions when

@@ -10,8 +10,8 @@ import (
 	"deployer/project"
 )
 
-// TestScaleUpBudget checks how many minions a scale-up may do without.
-func TestScaleUpBudget(t *testing.T) {
+// TestSpareMinionBudget checks how many minions a change of a cluster in use may do without.
+func TestSpareMinionBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		inventory map[string]limit.Limit
 		minions   int
@@ -29,7 +29,7 @@ func TestScaleUpBudget(t *testing.T) {
 				names = append(names, fmt.Sprintf("n%d", i+1))
 			}
 			r := &Run{Project: &project.Project{Cluster: &cluster.Cluster{Minions: names}, Inventory: &inventory.Inventory{MaxFail: c.inventory}}}
-			if got := r.scaleUpBudget()["minion"].Of(c.minions); got != c.want {
+			if got := r.spareMinionBudget()["minion"].Of(c.minions); got != c.want {
 				t.Errorf("%d of %d minions may fail, want %d", got, c.minions, c.want)
 			}
 		})
