@@ -28,7 +28,9 @@ func Compare(want *cluster.Cluster, found Observed) Result {
 	}
 	r.ExtraNodes, r.ExtraMembers = extraNodes(want, found), extraMembers(want, found)
 	for _, n := range found.Nodes {
-		if n.Cordoned {
+		if n.CordonedBy != "" {
+			r.LeftCordoned = append(r.LeftCordoned, LeftCordoned{n.Name, n.CordonedBy})
+		} else if n.Cordoned {
 			r.Cordoned = append(r.Cordoned, n.Name)
 		}
 	}

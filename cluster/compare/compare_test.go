@@ -105,6 +105,12 @@ func TestDifferencesOfRunningCluster(t *testing.T) {
 				Cordoned: []string{"n2"},
 			},
 		},
+		"a node that a run has left cordoned": {
+			func(o *compare.Observed) {
+				node(o, "n1", func(n *compare.Node) { n.Cordoned, n.CordonedBy = true, "r1" })
+			},
+			compare.Result{LeftCordoned: []compare.LeftCordoned{{Host: "n1", Run: "r1"}}},
+		},
 		"an older API server, and a kubelet whose host knows better than its node": {
 			func(o *compare.Observed) {
 				host := o.Hosts["m1"]

@@ -39,10 +39,19 @@ type Result struct {
 	// Older and Newer are the components whose version is not the wanted one.
 	Older []Versioned `json:"older,omitempty"`
 	Newer []Versioned `json:"newer,omitempty"`
-	// Cordoned are the nodes that an administrator or a program has cordoned.
+	// Cordoned are the nodes that an administrator or another program has cordoned.
 	Cordoned []string `json:"cordoned,omitempty"`
+	// LeftCordoned are the nodes that a run of deployer has cordoned, and that take no pods
+	// until they are uncordoned. The run was killed, failed, or goes on.
+	LeftCordoned []LeftCordoned `json:"left_cordoned,omitempty"`
 	// Replacements is the order in which broken machines may be replaced.
 	Replacements []Replacement `json:"replacements,omitempty"`
+}
+
+// LeftCordoned is a node that a run of deployer has cordoned.
+type LeftCordoned struct {
+	Host string `json:"host"`
+	Run  string `json:"run"`
 }
 
 // Versioned is a component in another version than the wanted one.
@@ -54,8 +63,8 @@ type Versioned struct {
 }
 
 // Equal reports whether the cluster has all hosts of the inventory and no others, works,
-// and runs the wanted versions. It does not cover files and units: a check of the
+// runs the wanted versions, and has no node that a run of deployer has left cordoned. It does not cover files and units: a check of the
 // installation compares those.
 func (r Result) Equal() bool {
-	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Older)+len(r.Newer) == 0
+	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Older)+len(r.Newer)+len(r.LeftCordoned) == 0
 }

@@ -29,11 +29,27 @@ func printSurvey(w io.Writer, name string, r compare.Result) {
 	line("nodes that the inventory does not name", r.ExtraNodes)
 	line("etcd members that the inventory does not name", r.ExtraMembers)
 	line("cordoned", r.Cordoned)
+	printLeftCordoned(w, r.LeftCordoned)
 	printVersions(w, "older", r.Older)
 	printVersions(w, "newer", r.Newer)
 	printBroken(w, r.Broken)
 	printReplacements(w, r.Replacements)
 	fmt.Fprintln(w)
+}
+
+// printLeftCordoned prints one line for all nodes that the same run has cordoned.
+func printLeftCordoned(w io.Writer, list []compare.LeftCordoned) {
+	var order []string
+	hosts := map[string][]string{}
+	for _, n := range list {
+		if hosts[n.Run] == nil {
+			order = append(order, n.Run)
+		}
+		hosts[n.Run] = append(hosts[n.Run], n.Host)
+	}
+	for _, run := range order {
+		fmt.Fprintf(w, "  cordoned by run %s of deployer, which has not uncordoned them: %s\n", run, inventory.CompressText(hosts[run]))
+	}
 }
 
 // printVersions prints one line for all hosts with the same component in the same

@@ -15,6 +15,8 @@ func TestPrintSurvey(t *testing.T) {
 		Joining:    []string{"n3", "n4"},
 		ExtraNodes: []string{"old"},
 		Cordoned:   []string{"n1"},
+
+		LeftCordoned: []compare.LeftCordoned{{Host: "n2", Run: "r1"}, {Host: "n4", Run: "r2"}, {Host: "n3", Run: "r1"}},
 		Older: []compare.Versioned{
 			{Host: "n1", Component: "kubelet", Found: "v1.35.4", Wanted: "v1.36.3"},
 			{Host: "n2", Component: "kubelet", Found: "v1.35.4", Wanted: "v1.36.3"},
@@ -26,6 +28,8 @@ func TestPrintSurvey(t *testing.T) {
   to join: n[3:4]
   nodes that the inventory does not name: old
   cordoned: n1
+  cordoned by run r1 of deployer, which has not uncordoned them: n[2:3]
+  cordoned by run r2 of deployer, which has not uncordoned them: n4
   older than the inventory says: kubelet v1.35.4, wanted v1.36.3: n[1:2]
     to upgrade: deployer apply --upgrade, or deployer upgrade with its options
   broken:

@@ -243,6 +243,36 @@ func TestCordonAction(t *testing.T) {
 	}
 }
 
+// TestCordonedBy checks that the run which has cordoned a node is known, and that a cordon
+// of others has none.
+func TestCordonedBy(t *testing.T) {
+	t.Parallel()
+	y := newTestCluster(t, false)
+	client, err := kube.Open(t.Context(), y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ mark, want string }{{"", ""}, {`{"run":"r7","since":"2026-11-24T00:00:00Z"}`, "r7"}, {"{", "unknown"}} {
+		cordonBy(y.api, c.mark)
+		if got, err := CordonedBy(t.Context(), client, "n1"); err != nil || got != c.want {
+			t.Errorf("mark %q: %q, %v, want %q", c.mark, got, err, c.want)
+		}
+	}
+}
+
+// TestUncordonOfANodeThatJoins checks that a dry run does not need the Node object of a host
+// that joins in the run.
+func TestUncordonOfANodeThatJoins(t *testing.T) {
+	t.Parallel()
+	for _, check := range []bool{true, false} {
+		y := newTestCluster(t, check)
+		change, err := (&UncordonAction{Node: "n9", Timeout: time.Second}).Check(t.Context(), y)
+		if change.Needed || (err == nil) != check {
+			t.Errorf("check %t: %+v, %v", check, change, err)
+		}
+	}
+}
+
 // TestCordonCreatesTheNode: a host that joins has a Node that is cordoned and marked
 // before its kubelet registers; a node that exists is left alone.
 func TestCordonCreatesTheNode(t *testing.T) {

@@ -44,6 +44,20 @@ func CordonOf(node *corev1.Node) Cordon {
 	return Foreign
 }
 
+// CordonedBy returns the run of deployer that has cordoned a node; empty when the node
+// accepts pods, or when somebody else has cordoned it.
+func CordonedBy(ctx context.Context, c *kube.Client, name string) (run string, err error) {
+	node, err := kube.GetNode(ctx, c, name)
+	if err != nil || CordonOf(node) != Ours {
+		return "", err
+	}
+	var mark Mark
+	if json.Unmarshal([]byte(node.Annotations[annotation]), &mark) != nil || mark.Run == "" {
+		return "unknown", nil
+	}
+	return mark.Run, nil
+}
+
 // cordonedByOthers reads from managedFields who set spec.unschedulable. The API server
 // need not record it.
 func cordonedByOthers(node *corev1.Node) bool {

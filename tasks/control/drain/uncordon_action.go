@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"deployer/engine"
 	"deployer/tasks/control/kube"
 )
@@ -30,11 +32,15 @@ func (u *UncordonAction) Check(ctx context.Context, actx engine.ActionContext) (
 		return engine.Change{}, err
 	}
 	name := nodeOf(u.Node, actx)
+	dry := actx.CheckOnly()
 	node, err := kube.GetNode(ctx, client, name)
+	if dry && apierrors.IsNotFound(err) {
+		return engine.Change{}, nil // it registers in the run
+	}
 	if err != nil {
 		return engine.Change{}, err
 	}
-	is, dry := CordonOf(node), actx.CheckOnly()
+	is := CordonOf(node)
 	foreseen := dry && settled(actx, name)
 	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
 	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {

@@ -13,6 +13,7 @@ import (
 	"deployer/cluster/compare"
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -127,7 +128,13 @@ func nodes(ctx context.Context, actx engine.ActionContext) ([]compare.Node, erro
 	}
 	out := []compare.Node{}
 	for _, n := range states {
-		out = append(out, compare.Node{Name: n.Name, Ready: n.Ready, Reason: n.Reason, Version: n.Version, Cordoned: n.Cordoned})
+		one := compare.Node{Name: n.Name, Ready: n.Ready, Reason: n.Reason, Version: n.Version, Cordoned: n.Cordoned}
+		if n.Cordoned {
+			if one.CordonedBy, err = drain.CordonedBy(ctx, client, n.Name); err != nil {
+				return nil, fmt.Errorf("reading who cordoned node %s: %w", n.Name, err)
+			}
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }

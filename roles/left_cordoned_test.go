@@ -1,0 +1,25 @@
+package roles_test
+
+import (
+	"slices"
+	"testing"
+
+	"deployer/engine/lang"
+	"deployer/engine/program"
+	"deployer/roles"
+)
+
+// TestInstallUncordonsReadyNodes checks that an install uncordons what a killed run has left,
+// after it has found the node Ready.
+func TestInstallUncordonsReadyNodes(t *testing.T) {
+	p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) int {
+		return slices.IndexFunc(p.Tasks, func(task *program.Task) bool { return task.Name == name })
+	}
+	if ready, open := at("the node is Ready"), at("uncordon the node that an earlier run has left cordoned"); ready < 0 || open < ready {
+		t.Errorf("the node is Ready at task %d, and uncordoned at %d", ready, open)
+	}
+}
