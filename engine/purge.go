@@ -13,5 +13,12 @@ type Purge struct {
 	All bool `json:",omitempty"`
 }
 
+// BackupPurger is implemented by the System of an agent.
+type BackupPurger interface {
+	// PurgeModule returns the module that removes the backups of secrets of all runs
+	// from the host, the present run included, or with all every backup.
+	PurgeModule(all bool) Module
+}
+
 // ID returns the id of the step that does the purge.
 func (p Purge) ID() string { return "purge:" + p.Run }

@@ -51,6 +51,7 @@ func Modules() []engine.Kind {
 		{Name: "artifact", Doc: "Installs a catalogued binary, or members of a catalogued archive.", New: func() any { return &artifact.Artifact{} }},
 		{Name: "assert", Doc: "Fails the host unless conditions hold.", New: func() any { return &controlflow.Assert{} }},
 		{Name: "authorized_key", Doc: "Manages the public keys in a user's authorized_keys file.", New: func() any { return &account.AuthorizedKey{} }},
+		{Name: "backups_purge", Doc: "Removes the backups of all runs from a host that leaves, the present run included.", Internal: true, New: func() any { return &purge.Backups{} }},
 		{Name: "bgp_password", Doc: "Writes the password of the BGP sessions for BIRD; the controller holds it.", Internal: true, New: func() any { return &bgp.Password{} }},
 		{Name: "bird_ready", Doc: "Waits until BIRD has the sessions and routes that it had before a change.", Internal: true, New: func() any { return &bird.Ready{} }},
 		{Name: "bird_status", Doc: "Reads the established BGP sessions and the routes in the kernel.", Internal: true, New: func() any { return &bird.Status{} }},

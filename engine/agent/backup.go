@@ -41,6 +41,13 @@ func (s *system) MarkIrreversible(name, why string) error {
 	return s.step.server.backups.MarkIrreversible(s.step.backupStep(), name, why)
 }
 
+var _ engine.BackupPurger = (*system)(nil)
+
+// PurgeModule implements engine.BackupPurger.
+func (s *system) PurgeModule(all bool) engine.Module {
+	return s.step.server.backups.PurgeEverythingModule(all)
+}
+
 // backupStep returns the step as backups name it.
 func (r *stepRun) backupStep() undo.Step {
 	return undo.Step{Run: r.run, ID: r.step.ID, Secret: r.secret()}

@@ -1,11 +1,13 @@
 package purge
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/engine"
 	"deployer/tasks/tasktest"
 )
 
@@ -110,4 +112,45 @@ func TestUnitIsStoppedBeforeItsFileIsRemoved(t *testing.T) {
 			t.Errorf("%s is %+v", name, u)
 		}
 	}
+}
+
+// TestBackups: a check finds the backups that the host has, and those that earlier steps of
+// the check would make.
+func TestBackups(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ has, would, want bool }{{false, false, false}, {true, false, true}, {false, true, true}} {
+		sys := &leaving{System: tasktest.New(t), has: c.has, would: c.would}
+		change, err := (&Backups{All: true}).Check(t.Context(), sys)
+		if err != nil || change.Needed != c.want {
+			t.Errorf("%+v: %+v, %v", c, change, err)
+		}
+		if _, err := (&Backups{All: true}).Apply(t.Context(), sys, change); err != nil || !sys.purged {
+			t.Errorf("%+v: nothing is removed, %v", c, err)
+		}
+	}
+}
+
+// leaving is a host that has backups.
+type leaving struct {
+	*tasktest.System
+	has, would, purged bool
+}
+
+func (l *leaving) WouldChange(string) bool            { return l.would }
+func (l *leaving) WouldCreate(string) bool            { return false }
+func (l *leaving) PurgeModule(all bool) engine.Module { return &agentPurge{l, all} }
+
+// agentPurge stands for the module of the agent.
+type agentPurge struct {
+	host *leaving
+	all  bool
+}
+
+func (p *agentPurge) Check(context.Context, engine.System) (engine.Change, error) {
+	return engine.Change{Needed: p.host.has, Effects: []engine.Effect{{Target: "backups of run r1"}}}, nil
+}
+
+func (p *agentPurge) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	p.host.purged = p.all
+	return nil, nil
 }

@@ -13,7 +13,7 @@ import (
 type purgeModule struct {
 	engine.Purge
 	store *Store
-	run   string // the present one
+	run   string // the present one, whose backups stay; empty: they go as well
 }
 
 var _ engine.Module = (*purgeModule)(nil)
@@ -45,7 +45,7 @@ func (p *purgeModule) Check(context.Context, engine.System) (engine.Change, erro
 	return change, nil
 }
 
-// runs returns the runs whose backups are removed, never the present one.
+// runs returns the runs whose backups are removed.
 func (p *purgeModule) runs() []string {
 	var out []string
 	for _, run := range p.store.dir.Runs() {
@@ -61,12 +61,36 @@ func (p *purgeModule) Apply(context.Context, engine.System, engine.Change) (engi
 	var errs []error
 	removed := 0
 	for _, run := range p.runs() {
-		n, err := p.store.removeBackups(run, p.All, "deployer runs purge removed its backup on "+time.Now().UTC().Format("2006-01-02"))
+		n, err := p.store.removeBackupsInUse(run, p.All, p.reason())
 		removed += n
 		errs = append(errs, err)
 	}
 	p.store.dropRunChanges()
 	return engine.Output{"removed": removed}, errors.Join(errs...)
+}
+
+// reason returns the reason that a revert reports.
+func (p *purgeModule) reason() string {
+	by := "deployer runs purge"
+	if p.run == "" {
+		by = "the end of the host's membership"
+	}
+	return by + " removed its backup on " + time.Now().UTC().Format("2006-01-02")
+}
+
+// removeBackupsInUse is removeBackups of a run whose log may be open for writing.
+func (s *Store) removeBackupsInUse(run string, all bool, why string) (lost int, err error) {
+	s.mu.Lock()
+	k := s.backupWriters[run]
+	s.mu.Unlock()
+	if k == nil {
+		return s.removeBackups(run, all, why)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.close() // the log is replaced; the next record opens the new one
+	k.file = nil
+	return s.removeBackups(run, all, why)
 }
 
 // dropRunChanges drops the cached changes of all runs.

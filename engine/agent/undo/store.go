@@ -52,6 +52,11 @@ func (s *Store) RevertModule(run string, resumes []string) engine.Module {
 // PurgeModule returns the module for engine.PurgeModule, as a step of a run.
 func (s *Store) PurgeModule(run string) engine.Module { return &purgeModule{store: s, run: run} }
 
+// PurgeEverythingModule returns the module for engine.BackupPurger.
+func (s *Store) PurgeEverythingModule(all bool) engine.Module {
+	return &purgeModule{store: s, Purge: engine.Purge{All: all}}
+}
+
 // backupWriter returns the writer of a run's backup log, with the records that an
 // earlier agent wrote for the same run.
 func (s *Store) backupWriter(run string) (*backupWriter, error) {
