@@ -15,7 +15,7 @@ func (s *system) Interrupted() (string, error) {
 		return "", nil
 	}
 	for _, run := range slices.Concat([]string{s.step.run}, s.step.resumes) {
-		entries, err := s.step.server.state.JournalEntries(run)
+		entries, _, err := s.step.server.state.JournalEntries(run)
 		if err != nil {
 			return "", err
 		}

@@ -43,7 +43,7 @@ func TestFormats(t *testing.T) {
 	}
 	for _, format := range []string{"state-0", "state-1"} {
 		s := stateIn(t, format)
-		entries, err := s.JournalEntries("r1")
+		entries, _, err := s.JournalEntries("r1")
 		if diff := cmp.Diff(goldenJournal(), entries); diff != "" || err != nil {
 			t.Errorf("%s: journal: %v %s", format, err, diff)
 		}
@@ -123,7 +123,7 @@ func TestNewerFormatsAreRefused(t *testing.T) {
 	const newer = `{"format":7,"handlers":{"new":"form"}}` + "\n"
 	for name, uses := range map[string]map[string]func(*Dir) error{
 		"runs/r1/journal.jsonl": {
-			"read":   func(s *Dir) error { _, err := s.JournalEntries("r1"); return err },
+			"read":   func(s *Dir) error { _, _, err := s.JournalEntries("r1"); return err },
 			"append": func(s *Dir) error { _, err := s.Journal("r1"); return err },
 		},
 		"owed": {

@@ -2,9 +2,11 @@ package statedir
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,39 +107,56 @@ func appendEntry(out []byte, e engine.JournalEntry) []byte {
 func (j *Journal) close() { _ = j.file.Close() }
 
 // ReadJournal returns the lines of a run's journal; none when the host has no such run. A
-// truncated line is left out. An unknown format is an error.
+// truncated or damaged line is left out. An unknown format is an error.
 func (s *Dir) ReadJournal(run string) ([]json.RawMessage, error) {
+	entries, _, err := s.readJournal(run)
+	return entries, err
+}
+
+// readJournal is ReadJournal that returns the number of damaged lines too.
+func (s *Dir) readJournal(run string) (entries []json.RawMessage, damaged int, err error) {
 	dir, err := s.RunDir(run)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	f, err := os.Open(filepath.Join(dir, JournalFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the journal on the host: %w", err)
+		return nil, 0, fmt.Errorf("reading the journal on the host: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	var entries []json.RawMessage
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, protocol.MaxFrame)
 	for first := true; lines.Scan(); first = false {
 		if first {
 			head, err := IsFormatLine(f.Name(), lines.Bytes())
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			if head {
 				continue
 			}
 		}
-		if json.Valid(lines.Bytes()) {
+		switch {
+		case json.Valid(lines.Bytes()):
 			entries = append(entries, json.RawMessage(lines.Text()))
+		case !IsCutShort(lines.Bytes()):
+			damaged++
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading the journal on the host: %w", err)
+		return nil, 0, fmt.Errorf("reading the journal on the host: %w", err)
 	}
-	return entries, nil
+	return entries, damaged, nil
+}
+
+// IsCutShort reports whether a line is the beginning of a JSON value, or zeros, which a power
+// cut may leave: what the line was for has not been done. Other lines that are no JSON are
+// damaged.
+func IsCutShort(line []byte) bool {
+	var value json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(bytes.TrimRight(line, "\x00"))).Decode(&value)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }

@@ -22,20 +22,23 @@ func (s *Dir) Runs() []string {
 	return out
 }
 
-// JournalEntries returns the decoded entries of a run's journal.
-func (s *Dir) JournalEntries(run string) ([]engine.JournalEntry, error) {
-	raw, err := s.ReadJournal(run)
+// JournalEntries returns the decoded entries of a run's journal, and the number of damaged
+// lines.
+func (s *Dir) JournalEntries(run string) (out []engine.JournalEntry, damaged int, err error) {
+	raw, damaged, err := s.readJournal(run)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out := make([]engine.JournalEntry, 0, len(raw))
+	out = make([]engine.JournalEntry, 0, len(raw))
 	for _, line := range raw {
 		var e engine.JournalEntry
-		if json.Unmarshal(line, &e) == nil {
+		if json.Unmarshal(line, &e) == nil && e.Step != "" {
 			out = append(out, e)
+		} else {
+			damaged++
 		}
 	}
-	return out, nil
+	return out, damaged, nil
 }
 
 // LastWrite returns when a run last wrote to its journal; zero when the journal is

@@ -43,6 +43,9 @@ type BackupRecord struct {
 // up and restores.
 const kindFile = "file"
 
+// kindLost is the kind of what no revert can restore.
+const kindLost = "lost"
+
 // resource identifies what a record describes.
 type resource struct{ kind, name string }
 
@@ -165,8 +168,8 @@ func (k *backupWriter) close() {
 const backupLogFile = "kept.jsonl"
 
 // readBackupLog returns the records of a run, none when the run has no log. A
-// truncated line is skipped: the change that it was for was not made. An unknown
-// format is an error.
+// truncated line is skipped: the change that it was for was not made. A damaged line
+// becomes a record of something lost. An unknown format is an error.
 func readBackupLog(runDir string) ([]BackupRecord, error) {
 	f, err := os.Open(filepath.Join(runDir, backupLogFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +182,9 @@ func readBackupLog(runDir string) ([]BackupRecord, error) {
 	var out []BackupRecord
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, protocol.MaxFrame)
+	number := 0
 	for first := true; lines.Scan(); first = false {
+		number++
 		if first {
 			head, err := statedir.IsFormatLine(f.Name(), lines.Bytes())
 			if err != nil {
@@ -189,8 +194,7 @@ func readBackupLog(runDir string) ([]BackupRecord, error) {
 				continue
 			}
 		}
-		var k BackupRecord
-		if json.Unmarshal(lines.Bytes(), &k) == nil && k.Kind != "" {
+		if k, ok := decodeRecord(lines.Bytes(), number); ok {
 			out = append(out, k)
 		}
 	}
@@ -198,4 +202,22 @@ func readBackupLog(runDir string) ([]BackupRecord, error) {
 		return nil, fmt.Errorf("reading the run's backup log: %w", err)
 	}
 	return out, nil
+}
+
+// decodeRecord decodes a line of the backup log; false when a crash has cut it short. The
+// record of a damaged line has the number of the line.
+func decodeRecord(line []byte, number int) (BackupRecord, bool) {
+	var k BackupRecord
+	if json.Unmarshal(line, &k) == nil && k.Kind != "" {
+		return k, true
+	}
+	if statedir.IsCutShort(line) {
+		return BackupRecord{}, false
+	}
+	return lostRecord(fmt.Sprintf("line %d of the backup log", number), "the line is damaged, so it is unknown which resource of the run it is about"), true
+}
+
+// lostRecord is a record for what a damaged file does not tell; it belongs to no step.
+func lostRecord(name, why string) BackupRecord {
+	return BackupRecord{Kind: kindLost, Name: name, Lost: why}
 }

@@ -297,9 +297,12 @@ func (s *Store) changesOfRun(run string, active bool) (*runChanges, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.dir.JournalEntries(run)
+	entries, damaged, err := s.dir.JournalEntries(run)
 	if err != nil {
 		return nil, err
+	}
+	if damaged > 0 {
+		lines = append(lines, lostRecord("journal of the run", fmt.Sprintf("%d of its lines are damaged, so steps may be missing", damaged)))
 	}
 	p.known, p.byStep = len(entries) > 0 || len(lines) > 0, changesByStep(lines)
 	p.byRun = changesByRun(p.byStep)

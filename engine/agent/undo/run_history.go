@@ -66,7 +66,7 @@ func (s *Store) otherJournal(run string) []engine.JournalEntry {
 	defer s.mu.Unlock()
 	entries, ok := s.otherJournals[run]
 	if !ok {
-		entries, _ = s.dir.JournalEntries(run)
+		entries, _, _ = s.dir.JournalEntries(run)
 		s.otherJournals[run] = entries
 	}
 	return entries

@@ -65,7 +65,7 @@ func (s *Store) MarkIrreversible(step Step, name, why string) error {
 	if err != nil {
 		return err
 	}
-	line := step.record("lost", name)
+	line := step.record(kindLost, name)
 	line.Lost = why
 	return k.add(line, func(*BackupRecord) error { return nil })
 }
