@@ -21,6 +21,9 @@ func (h *host) runAction(ctx context.Context, c *taskCall, at *iteration, b *ren
 	if h.preview != nil && h.preview.changes {
 		return nil
 	}
+	if err := h.run.connections.AwaitMajority(ctx, h.stop()); err != nil {
+		return err
+	}
 	if err := h.run.actions.Acquire(h.stop()); err != nil {
 		return err
 	}

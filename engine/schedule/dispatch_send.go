@@ -24,6 +24,9 @@ var errTruncated error = truncatedError{}
 // steps sent.
 func (f *dispatch) send(ctx context.Context) (int, error) {
 	h := f.host
+	if err := h.run.connections.AwaitMajority(ctx, h.stop()); err != nil {
+		return 0, err
+	}
 	release, err := h.acquireForks(f.entries[f.next].op)
 	if err != nil {
 		return 0, err
@@ -139,7 +142,9 @@ func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 	h.connection.Drop(f.session)
 	h.agentIncomplete = true // a new agent has not seen the steps before
 	h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
+	reconnected := h.connection.Reconnecting()
 	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
+	reconnected()
 	var down *hostFailure
 	if errors.As(err, &down) {
 		down.step = f.stepName()

@@ -69,3 +69,34 @@ func TestRealLockGuardsLost(t *testing.T) {
 		})
 	}
 }
+
+// TestRealLockGuardsPause: while the connections to a majority of the guards are lost, and
+// the run tries to open them again, the segment in flight ends and no other is sent.
+func TestRealLockGuardsPause(t *testing.T) {
+	t.Parallel()
+	f := newRealFleet(t, []string{"h1", "g1", "g2", "g3"})
+	var once sync.Once
+	f.sink = sinkFunc(func(e engine.Event) {
+		if e.Host == "h1" && e.Type == engine.EventStepText && e.Text == "slow" {
+			once.Do(func() {
+				f.servers["g1"].Close()
+				f.servers["g2"].Close()
+			})
+		}
+	})
+	report := f.run(t.Context(), []string{"h1"}, `
+- hosts: h1
+  tasks:
+    - {name: in flight, put: {path: /f1, text: slow}, register: first}
+    - {name: afterwards, put: {path: /f2, text: fast}, when: first.changed}
+`, func(o *Options) {
+		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
+		o.Retry.Attempts, o.Retry.Reattempts, o.Retry.Initial = 2, 3, 2*time.Second
+	})
+	if !strings.Contains(report.Aborted, "2 of 3 masters (g1, g2) can no longer be reached") {
+		t.Errorf("aborted: %q", report.Aborted)
+	}
+	if f.read("h1", "f1") != "slow" || f.read("h1", "f2") == "fast" {
+		t.Errorf("the step in flight wrote %q, the one after it %q", f.read("h1", "f1"), f.read("h1", "f2"))
+	}
+}

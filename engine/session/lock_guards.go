@@ -50,12 +50,14 @@ func (l *Connection) holdLock(ctx context.Context, over <-chan struct{}) {
 		case <-ctx.Done():
 		}
 	}()
+	reconnected := func() {}
 	for attempts := l.run.opts.Retry.Attempts; ; attempts = l.run.opts.Retry.Reattempts {
 		session, err := l.Get(ctx, l.run.opts.Stop, attempts)
+		if err != nil && l.run.opts.Stop.Err() == nil && ctx.Err() == nil {
+			l.run.lock.loseGuard(l, err)
+		}
+		reconnected()
 		if err != nil {
-			if l.run.opts.Stop.Err() == nil && ctx.Err() == nil {
-				l.run.lock.loseGuard(l, err)
-			}
 			return
 		}
 		n, ok := session.(LossNotifier)
@@ -68,6 +70,7 @@ func (l *Connection) holdLock(ctx context.Context, over <-chan struct{}) {
 		case <-l.run.opts.Stop.Done():
 			return
 		case <-n.Lost():
+			reconnected = l.Reconnecting()
 			l.Drop(session)
 		}
 	}

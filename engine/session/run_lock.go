@@ -46,6 +46,9 @@ type runLock struct {
 	mu          sync.Mutex
 	hasMajority bool                 // the majority of the guards was locked
 	lostGuards  map[string]bool      // guards that were given up
+	away        map[string]bool      // guards whose connection was lost and is being opened again
+	paused      bool                 // too few guards are connected: no new work is sent
+	resumed     chan struct{}        // closed when paused becomes false; nil if it is false
 	expected    map[*Connection]bool // may still connect
 	connected   []connectedHost
 	started     bool
