@@ -63,6 +63,9 @@ func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
 	if err := o.confirm(e, save, o.Check, fmt.Sprintf("Give etcd in the cluster %s the addresses of the inventory?", save.Project.Cluster.Name)); err != nil {
 		return err
 	}
+	if err := removeAbandonedSnapshots(); err != nil {
+		return err
+	}
 	newest := &newestSnapshot{}
 	done, err := runWithDisplay(ctx, save, o.progressDisplay(e.stderr, save.Hosts).with(newest), save.Do)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -101,6 +102,9 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 		question = fmt.Sprintf("Install the cluster %s on %s with the keys and the data of the backup %s?", r.Project.Cluster.Name, inventory.CompressText(r.Project.Cluster.Masters), o.snapshot)
 	}
 	if err := o.confirm(e, r, o.Check, question); err != nil {
+		return err
+	}
+	if err := removeAbandonedSnapshots(); err != nil {
 		return err
 	}
 	if err := o.fetchFromStore(ctx, r.Project.Cluster, id); err != nil {
@@ -196,6 +200,39 @@ func fetchedSnapshots() (string, error) {
 	state, err := journal.Dir()
 	return filepath.Join(filepath.Dir(state), "etcd-restore"), err
 }
+
+// resumableFor is the time after which the copies of a restore that never ended are removed.
+// deployer resume needs them until then.
+const resumableFor = 7 * 24 * time.Hour
+
+// removeAbandonedSnapshots removes the copies of snapshots and keys that restores have fetched
+// which did not end. It leaves files of other names.
+func removeAbandonedSnapshots() error {
+	dir, err := fetchedSnapshots()
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for copies of abandoned restores: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < resumableFor || !fetchedName.MatchString(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("removing the copy of an abandoned restore: %w", err)
+		}
+	}
+	return nil
+}
+
+// fetchedName matches the names of copies, ID.db and ID.keys.age, and of partial downloads.
+var fetchedName = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}\.(db|keys\.age)(\.part)?$`)
 
 // file returns the path of the snapshot on this machine. One of a host is fetched.
 func (o restoreOptions) file(ctx context.Context, e env, r *runs.Run, id string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -121,6 +122,39 @@ func TestFetchedSnapshotIsRemoved(t *testing.T) {
 		if _, err := os.Stat(c.file); (err == nil) != c.stays {
 			t.Errorf("after %s of %s: %v", c.verb, c.file, err)
 		}
+	}
+}
+
+// TestCopiesOfAbandonedRestoresAreRemoved: a copy that no resume has needed for a week goes;
+// a recent one, a link, and a file of the user stay.
+func TestCopiesOfAbandonedRestoresAreRemoved(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	if err := removeAbandonedSnapshots(); err != nil {
+		t.Errorf("without a directory: %v", err)
+	}
+	dir := filepath.Join(state, "deployer/etcd-restore")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-resumableFor - time.Minute)
+	for name, stays := range map[string]bool{"20260101-101502.db": false, "20260101-101502.keys.age": false, "20260101-101503.db.part": false, "20260108-101502.db": true, "own.db": true} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if stays && name != "own.db" {
+			continue
+		}
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := removeAbandonedSnapshots(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "20260108-101502.db" || filepath.Base(left[1]) != "own.db" {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"deployer/engine"
@@ -66,7 +67,10 @@ func (f *Fetch) Apply(ctx context.Context, actx engine.ActionContext, _ engine.C
 // copy reads the file into a temporary file beside its place. done is false when the
 // content differs from what the host reported.
 func (f *Fetch) copy(ctx context.Context, actx engine.ActionContext, root *os.Root, to target, have remote) (done bool, err error) {
-	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s.deployer-%d", filepath.Base(to.name), os.Getpid()))
+	temp := filepath.Join(filepath.Dir(to.name), fmt.Sprintf(".%s%s%d", filepath.Base(to.name), tempMark, os.Getpid()))
+	if err := removeAbandoned(root, filepath.Dir(to.name)); err != nil {
+		return false, fmt.Errorf("removing files of killed runs beside %s: %w", to, err)
+	}
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) { // left by an earlier process with the same id
 		return false, fmt.Errorf("writing %s: %w", to, err)
 	}
@@ -78,6 +82,9 @@ func (f *Fetch) copy(ctx context.Context, actx engine.ActionContext, root *os.Ro
 		_ = out.Close()
 		_ = root.Remove(temp)
 	}()
+	if err := syscall.Flock(int(out.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return false, fmt.Errorf("locking the temporary file of %s: %w", to, err)
+	}
 	sum := sha256.New()
 	if err := f.read(ctx, actx, have.size, io.MultiWriter(out, sum)); err != nil {
 		return false, fmt.Errorf("reading %s of %s: %w", f.Src, actx.Host(), err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,5 +214,45 @@ func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 	}
 	if err := (&Fetch{Src: "/x", MaxMiB: 1 << 40}).room(target{dir: t.TempDir()}, 1<<58); err == nil || !strings.Contains(err.Error(), "must stay free") {
 		t.Errorf("a file that the disk has no room for: %v", err)
+	}
+}
+
+// TestFilesOfKilledRunsAreRemoved: a temporary file whose process was killed goes at the next
+// fetch to its directory; one that is written, a link, and a file of another name stay.
+func TestFilesOfKilledRunsAreRemoved(t *testing.T) {
+	t.Parallel()
+	actx, sys := newContext(t)
+	sys.Write(t, "/etc/app.conf", "text", 0o600)
+	dir := t.TempDir()
+	for _, name := range []string{".1.db.deployer-4711", ".2.db.deployer-4712", ".3.db.deployer-x", "4.db.deployer-1", "5.db"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("partial"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("5.db", filepath.Join(dir, ".6.db.deployer-1")); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.Open(filepath.Join(dir, ".2.db.deployer-4712"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if err := syscall.Flock(int(writer.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, actx, &Fetch{Src: "/etc/app.conf", Dest: dir + "/", Flat: true}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	want := []string{".2.db.deployer-4712", ".3.db.deployer-x", ".6.db.deployer-1", "4.db.deployer-1", "5.db", "app.conf"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
