@@ -16,7 +16,7 @@ import (
 const fakeEtcdctl = `#!/bin/sh
 case "$*" in
 *"endpoint status"*) cat "$STATES"; exit 1 ;;
-*"snapshot save"*) for last; do :; done; [ ! -e "$BROKEN" ] || exit 1; echo data > "$last" ;;
+*"snapshot save"*) for last; do :; done; [ ! -e "$BROKEN" ] || { echo da > "$last.part"; exit 1; }; echo data > "$last" ;;
 esac
 `
 
@@ -128,6 +128,70 @@ func TestEtcdBackupScript(t *testing.T) {
 					t.Errorf("%s: the oldest that stays: %s", name, diff)
 				}
 			}
+		}
+	}
+}
+
+// TestEtcdBackupScriptOnAFullDisk: a disk without room for the snapshot and the spare space is
+// refused before anything is written, and a disk that becomes full leaves nothing.
+func TestEtcdBackupScriptOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	const mib = 1024
+	files := newSite(t, "nginx").files(t, "m1")
+	for name, tt := range map[string]struct {
+		freeKiB int
+		fails   bool // the save, as without space
+		wrong   string
+		left    []string
+	}{
+		"room":                     {521 * mib, false, "", []string{"20260101.db", "scheduled.db"}},
+		"no room for the database": {519 * mib, false, "has 519 MiB free, and the snapshot with 512 MiB to spare needs 520 MiB", []string{"20260101.db"}},
+		"no space at all":          {0, false, "has 0 MiB free", []string{"20260101.db"}},
+		"full while it is written": {521 * mib, true, "", []string{"20260101.db"}},
+	} {
+		dir := t.TempDir()
+		bin, snapshots := filepath.Join(dir, "bin"), filepath.Join(dir, "snapshots")
+		for file, text := range map[string]string{
+			"bin/etcdctl": fakeEtcdctl, "bin/etcdutl": fakeEtcdutl, "states": state("m1", true, false),
+			"bin/df":                fmt.Sprintf("#!/bin/sh\necho Filesystem\necho /dev/x 9 9 %d 9%% /\n", tt.freeKiB),
+			"member/snap/db":        "",
+			"snapshots/20260101.db": "of deployer etcd backup", "snapshots/.scheduled-killed.part.part": "x",
+		} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Truncate(filepath.Join(dir, "member/snap/db"), 8*mib*1024); err != nil {
+			t.Fatal(err)
+		}
+		if tt.fails {
+			writeFile(t, filepath.Join(dir, "broken"))
+		}
+		script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", filepath.Join(dir, "none"), "'/var/lib/etcd'", "'"+dir+"'").
+			Replace(files["/etc/deployer/etcd-backup.sh"])
+		run := exec.Command("/bin/sh", "-c", script)
+		run.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
+		out, err := run.CombinedOutput()
+		if fails := tt.wrong != "" || tt.fails; fails != (err != nil) || !strings.Contains(string(out), tt.wrong) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		entries, err := os.ReadDir(snapshots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), "scheduled-") {
+				left = append(left, "scheduled"+filepath.Ext(e.Name()))
+				continue
+			}
+			left = append(left, e.Name())
+		}
+		if diff := cmp.Diff(tt.left, left); diff != "" {
+			t.Errorf("%s: left (-want +got):\n%s", name, diff)
 		}
 	}
 }
