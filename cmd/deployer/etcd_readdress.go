@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
+	"deployer/tasks/control/snapshot"
 )
 
 // readdressOptions are the flags of etcd readdress.
@@ -80,11 +81,11 @@ func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
 	if err != nil {
 		return err
 	}
-	digest, err := fileDigest(file)
+	verified, err := snapshot.Verify(file)
 	if err != nil {
-		return err
+		return &exitError{exitRefused, fmt.Errorf("nothing was changed: %w", err)}
 	}
-	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": file, "etcd_restore_sha256": digest}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": file, "etcd_restore_sha256": verified.SHA256}
 	r, err := runner.EtcdReaddress(given)
 	if err != nil {
 		return err

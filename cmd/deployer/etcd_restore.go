@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +16,7 @@ import (
 	"deployer/inventory"
 	"deployer/objectstore"
 	"deployer/runs"
+	"deployer/tasks/control/snapshot"
 )
 
 // restoreOptions are the flags of etcd restore.
@@ -114,19 +112,20 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
-	digest, err := fileDigest(file)
+	// A damaged snapshot ends the command before any host is examined.
+	verified, err := snapshot.Verify(file)
 	if err != nil {
-		return err
+		return &exitError{exitRefused, fmt.Errorf("nothing was changed: %w", err)}
 	}
 	// A resumed run compares the digest: the file may be another one then.
-	given.Extra["etcd_restore_snapshot"], given.Extra["etcd_restore_sha256"] = file, digest
+	given.Extra["etcd_restore_snapshot"], given.Extra["etcd_restore_sha256"] = file, verified.SHA256
 	restore := runner.EtcdRestore
 	if o.keys != "" {
 		restore = runner.EtcdRestoreHosts
 		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"] = o.keys, o.identity
 		// The name is that of the content, so that the same command continues a restore on empty
 		// hosts that was interrupted, from any machine.
-		given.Extra["etcd_restore_id"] = digest[:16]
+		given.Extra["etcd_restore_id"] = verified.SHA256[:16]
 	}
 	if r, err = restore(given); err != nil {
 		return err
@@ -157,20 +156,6 @@ func (o *restoreOptions) keyFiles() error {
 		*path = abs
 	}
 	return nil
-}
-
-// fileDigest returns the SHA-256 of a snapshot file, in hex.
-func fileDigest(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", fmt.Errorf("reading the snapshot: %w", err)
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("reading the snapshot: %w", err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // removeFetchedSnapshot removes the copies of a snapshot and its keys that a restore has

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,37 @@ func TestBackupOfMembersThatAreDown(t *testing.T) {
 	stdout, stderr = s.deployer(exitRefused, "etcd", "backup", "--offline")
 	if !strings.Contains(stdout+stderr, "no host has saved a snapshot: at least one etcd host must be reachable and have the data") {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestDamagedSnapshotIsRefused: a snapshot in which one bit differs, or whose end is missing,
+// ends a restore before any host is reached, with and without keys.
+func TestDamagedSnapshotIsRefused(t *testing.T) {
+	s := newCertifiedSite(t)
+	for _, h := range s.fleet.Hosts {
+		h.Stop()
+	}
+	content := bytes.Repeat([]byte("data"), 1024)
+	sum := sha256.Sum256(content)
+	whole := append(content, sum[:]...)
+	flipped := bytes.Clone(whole)
+	flipped[1000] ^= 1
+	s.write("whole.db", string(whole))
+	s.write("flipped.db", string(flipped))
+	s.write("truncated.db", string(whole[:len(whole)-512]))
+	s.write("unsealed.db", string(content))
+	s.write("keys.age", "keys")
+	for file, want := range map[string]string{"flipped.db": "flipped.db is damaged", "truncated.db": "truncated.db is damaged", "unsealed.db": "no whole snapshot"} {
+		for _, keys := range [][]string{nil, {"--keys", "keys.age"}} {
+			_, stderr := s.deployer(exitRefused, append([]string{"etcd", "restore", file, "--yes", "--cluster", "prod"}, keys...)...)
+			if !strings.Contains(stderr, "nothing was changed: ") || !strings.Contains(stderr, want) {
+				t.Errorf("%s, %v: %s", file, keys, stderr)
+			}
+		}
+	}
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"etcd", "restore", "whole.db", "--yes", "--cluster", "prod"}, strings.NewReader(""), &out, &stderr); code == exitOK || strings.Contains(stderr.String(), "nothing was changed: ") {
+		t.Errorf("a whole snapshot ends with exit code %d before hosts are reached: %s", code, stderr.String())
 	}
 }
 
