@@ -53,16 +53,31 @@ func (s *site) requireRestored(master string) {
 }
 
 // etcdRestored restores an older snapshot on three masters, with a controller that is
-// killed at every change.
+// killed at every change, and then the same one again. A client that watches all the time has
+// the restored objects, and sees no resource version go backwards.
 func etcdRestored(s *site) {
 	s.writeBeforeBackup()
 	file := s.backup()
+	client := s.watchConfigMaps()
 	s.Kubectl("m1", "create configmap after-the-backup")
+	client.requireCurrent(s)
+	before := client.version()
 	s.killAtEveryChange([]string{"etcd", "restore", file, "--yes", "--cluster", "lab"}, []string{"resume"})
 	s.RequireReady(nodes)
 	s.requireMembers(masters...)
+	client.requireRaised(s, before)
 	s.requireRestored("m1")
 	s.unchanged("after the restore")
+
+	s.Kubectl("m1", "create configmap after-the-backup")
+	client.requireCurrent(s)
+	before = client.version()
+	s.Must("etcd", "restore", file, "--yes", "--cluster", "lab")
+	s.RequireReady(nodes)
+	s.requireMembers(masters...)
+	client.requireRaised(s, before)
+	s.requireRestored("m1")
+	s.unchanged("after the second restore")
 }
 
 // startWithoutQuorum switches a host on whose etcd finds no majority, so that the boot does

@@ -63,6 +63,7 @@ var scenarios = []scenario{
 	{name: "address_changed", run: addressChanged, tolerate: prober.Tolerance{NotReady: masters, PodGap: time.Minute}},
 	{name: "all_addresses_changed", run: allAddressesChanged, outage: true},
 	{name: "etcd_restored", run: etcdRestored, outage: true},
+	{name: "full_disks", run: fullDisks},
 	{name: "object_store", run: backupsInObjectStore, outage: true},
 	{name: "quorum_lost", run: quorumLost, outage: true},
 	{name: "database_full", run: databaseFull, outage: true},
