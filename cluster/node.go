@@ -61,7 +61,8 @@ type LocalEtcd struct {
 	ClientURL string   `json:"client_url"` // URL for clients
 	PeerURL   string   `json:"peer_url"`   // URL for other members
 	User      string   `json:"user"`       // user and group of the process
-	Dirs      []string `json:"dirs"`       // directories that the member writes to: its data, and its write-ahead log where that is elsewhere
+	Dirs      []string `json:"dirs"`       // directories that the member writes to: its data, and that of its write-ahead log where the log is elsewhere
+	LogDir    string   `json:"log_dir"`    // directory of the write-ahead log: member/wal of the data, or wal in the directory of the flag wal-dir
 }
 
 // Args are the complete flags of each component on this host, sorted, as

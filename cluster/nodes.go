@@ -64,8 +64,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 		n.Args.Scheduler = flags(r.schedulerFlags(), section(over, componentScheduler))
 	}
 	if n.IsEtcd {
-		n.Args.Etcd = flags(r.etcdFlags(n), section(over, componentEtcd))
-		n.Etcd.Dirs = etcdDirs(n.Args.Etcd)
+		n.Etcd.Dirs, n.Etcd.LogDir, n.Args.Etcd = etcdDirs(flags(r.etcdFlags(n), section(over, componentEtcd)))
 	}
 	if n.IsNode {
 		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,6 +142,9 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 		c.checkVersionKey(where+"."+name, name, settings)
 		if args, has := settings[extraArgs]; has && args != nil {
 			c.checkExtraArgs(where+"."+name, args)
+			if name == componentEtcd {
+				c.checkWALDir(where+"."+name, args)
+			}
 		}
 		if !slices.Contains(onlyFlags(), name) {
 			continue
@@ -166,6 +170,24 @@ func (c *checker) checkExtraArgs(where string, args any) {
 		if _, nested := m[name].(map[string]any); nested {
 			c.add("bad-flag", where+"."+extraArgs, "the value of %q is a map: a flag has a text, a number, a list or null, which removes it", name)
 		}
+	}
+}
+
+// checkWALDir refuses a directory of etcd's log that cannot be one of etcd's own: its user owns
+// it with everything in it.
+func (c *checker) checkWALDir(where string, args any) {
+	m, _ := args.(map[string]any)
+	dir, has := m["wal-dir"]
+	text, isText := dir.(string)
+	if !has || dir == nil || text == "" && isText {
+		return
+	}
+	data := c.spec.Etcd.DataDir
+	switch {
+	case !isText || !path.IsAbs(text) || path.Clean(text) != text || text == "/":
+		c.add("bad-path", where+"."+extraArgs, "wal-dir %v is not the absolute path of a directory of its own", dir)
+	case text == data || strings.HasPrefix(data, text+"/") || strings.HasPrefix(text, data+"/member"):
+		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd in %s: choose another directory, or leave it out", text, data)
 	}
 }
 

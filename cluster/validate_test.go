@@ -119,6 +119,8 @@ var brokenClusters = []struct {
 	{"unknown component", override(map[string]any{"api_server": map[string]any{}}), "unknown-component cluster.overrides", "apiserver"},
 	{"settings are no map", override(map[string]any{"kubelet": "x"}), "bad-override cluster.overrides.kubelet", "map"},
 	{"flags are no map", override(map[string]any{"etcd": map[string]any{"extra_args": []any{"--v=2"}}}), "bad-override cluster.overrides.etcd.extra_args", "map"},
+	{"relative log", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "wal"}}}), "bad-path cluster.overrides.etcd.extra_args", "absolute path"},
+	{"log in the data", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "/var/lib/etcd"}}}), "bad-path cluster.overrides.etcd.extra_args", "apart from the data"},
 	{"flag with dashes", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"--v": 2}}}), "bad-flag cluster.overrides.etcd.extra_args", "without leading dashes"},
 	{"flag beside extra_args", override(map[string]any{"apiserver": map[string]any{"v": 2}}), "unknown-override cluster.overrides.apiserver", "below extra_args"},
 	{"override of a host", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[3].Overrides = map[string]any{"kublet": nil} }, "unknown-component n1: overrides", `"kublet"`},

@@ -17,7 +17,7 @@ import (
 )
 
 // TestSingleNode installs every role on one host, with the older of the two Kubernetes
-// versions.
+// versions, and with etcd's log in a directory of its own.
 func TestSingleNode(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1})
 	s.Edit(func(inv map[string]any) {
@@ -26,9 +26,11 @@ func TestSingleNode(t *testing.T) {
 			roles[r] = []any{"m1"}
 		}
 		harness.Section(inv, "cluster")["kubernetes"] = older
+		harness.Section(inv, "cluster", "overrides", "etcd", "extra_args")["wal-dir"] = "/srv/etcd-log"
 	})
 	s.Must("install")
 	s.Must("verify")
+	s.Shell("m1", "ls /srv/etcd-log/wal/*.wal && test ! -e /var/lib/etcd/member/wal")
 	if got := s.Kubectl("m1", "get node m1 -o 'jsonpath={.status.nodeInfo.kubeletVersion}'"); got != older {
 		t.Errorf("the kubelet is %s, want %s", got, older)
 	}
