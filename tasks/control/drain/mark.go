@@ -51,11 +51,16 @@ func CordonedBy(ctx context.Context, c *kube.Client, name string) (run string, e
 	if err != nil || CordonOf(node) != Ours {
 		return "", err
 	}
+	return runOf(node.Annotations[annotation]), nil
+}
+
+// runOf returns the run that a mark names; "unknown" for a mark that people have changed.
+func runOf(text string) string {
 	var mark Mark
-	if json.Unmarshal([]byte(node.Annotations[annotation]), &mark) != nil || mark.Run == "" {
-		return "unknown", nil
+	if json.Unmarshal([]byte(text), &mark) != nil || mark.Run == "" {
+		return "unknown"
 	}
-	return mark.Run, nil
+	return mark.Run
 }
 
 // cordonedByOthers reads from managedFields who set spec.unschedulable. The API server
