@@ -173,8 +173,9 @@ func (c *checker) checkExtraArgs(where string, args any) {
 	}
 }
 
-// checkWALDir refuses a directory of etcd's log that cannot be one of etcd's own: its user owns
-// it with everything in it.
+// checkWALDir refuses a directory of etcd's write-ahead log that is no directory beside that of
+// its data. At each start root gives both to etcd's user, who could put a link to any other
+// directory in the place of one that is inside the other.
 func (c *checker) checkWALDir(where string, args any) {
 	m, _ := args.(map[string]any)
 	dir, has := m["wal-dir"]
@@ -186,7 +187,7 @@ func (c *checker) checkWALDir(where string, args any) {
 	switch {
 	case !isText || !path.IsAbs(text) || path.Clean(text) != text || text == "/":
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %v is not the absolute path of a directory of its own", dir)
-	case text == data || strings.HasPrefix(data, text+"/") || strings.HasPrefix(text, data+"/member"):
+	case text == data || strings.HasPrefix(data, text+"/") || strings.HasPrefix(text, data+"/"):
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd in %s: choose another directory, or leave it out", text, data)
 	}
 }

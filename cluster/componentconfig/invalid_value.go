@@ -45,7 +45,6 @@ func Check(c *cluster.Cluster) []InvalidValue {
 	}
 	k.flags()
 	k.gates()
-	k.etcdDirs()
 	k.host = ""
 	if c.Audit.Enabled {
 		k.file("audit", c.Audit.Policy, []string{"api", "audit", "policy"}, "", k.auditPolicy)
