@@ -22,8 +22,8 @@ type Names struct {
 	Usages        []string // server, client, or an OID in dotted form
 }
 
-// Of returns the names of a certificate.
-func Of(cert *x509.Certificate) Names {
+// FromCertificate returns the names of a certificate.
+func FromCertificate(cert *x509.Certificate) Names {
 	n := Names{cert.Subject.CommonName, cert.Subject.Organization, cert.DNSNames, Addresses(cert.IPAddresses), nil}
 	for _, u := range cert.ExtKeyUsage {
 		switch u {

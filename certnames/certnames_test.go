@@ -30,7 +30,7 @@ func TestDifference(t *testing.T) {
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		}
 		tt.change(cert)
-		if got := Of(cert).Difference(want); got != tt.want {
+		if got := FromCertificate(cert).Difference(want); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -94,7 +94,7 @@ func SortCertificates(c *Cluster, list []CertificateState) {
 	}
 	slices.SortStableFunc(list, func(a, b CertificateState) int {
 		return cmp.Or(
-			cmp.Compare(badness(a.State), badness(b.State)),
+			cmp.Compare(severityOf(a.State), severityOf(b.State)),
 			a.Expires.Compare(b.Expires),
 			cmp.Compare(rank[a.Host], rank[b.Host]),
 			cmp.Compare(a.Path, b.Path),
@@ -102,7 +102,7 @@ func SortCertificates(c *Cluster, list []CertificateState) {
 	})
 }
 
-func badness(state string) int {
+func severityOf(state string) int {
 	switch state {
 	case CertificateExpired:
 		return 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExternalAuthorities: what needs the key of an authority changes with its place, and
-// nothing else.
+// TestExternalAuthorities: the settings that need the key of an authority, and no others,
+// change with the place of the key.
 func TestExternalAuthorities(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -19,7 +19,7 @@ func (s *Store) FromAddress(ctx context.Context, address, digest string) (Blob, 
 		return Blob{}, fmt.Errorf("%q is not a SHA-256 in lower-case hex", digest)
 	}
 	r := &Resolver{Store: s, Source: addressSource{&httpSource{client: newClient()}, address}}
-	return r.obtain(ctx, Artifact{Kind: KindFile}, Ref{}, Offer{SHA256: digest, Address: publicAddress(address)},
+	return r.content(ctx, Artifact{Kind: KindFile}, Ref{}, Offer{SHA256: digest, Address: publicAddress(address)},
 		func(Phase, int64, int64) {})
 }
 

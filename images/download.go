@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// obtain returns the content in both forms: from the store, or from the source
+// content returns the content in both forms: from the store, or from the source
 // through the store's partial files.
-func (r *Resolver) obtain(ctx context.Context, a Artifact, ref Ref, want Offer, report reporter) (Blob, error) {
+func (r *Resolver) content(ctx context.Context, a Artifact, ref Ref, want Offer, report reporter) (Blob, error) {
 	digest := want.SHA256
 	if !r.holds(digest) {
 		var err error

@@ -94,7 +94,7 @@ func (r *Resolver) fetch(ctx context.Context, ref Ref, report reporter) error {
 	}
 	if pin, ok := r.Lock.Pin(ref); ok {
 		want := Offer{SHA256: pin.SHA256, Manifest: pin.Manifest, Address: pin.Source}
-		_, err := r.obtain(ctx, a, ref, want, report)
+		_, err := r.content(ctx, a, ref, want, report)
 		if errors.Is(err, ErrMismatch) {
 			return fmt.Errorf("%w; lock file %s pins sha256 %s from %s (to accept new content on purpose: deployer artifacts lock --update)",
 				err, r.Lock.Path(), pin.SHA256, pin.Source)
@@ -131,7 +131,7 @@ func (r *Resolver) accept(ctx context.Context, ref Ref, update bool, report repo
 
 // pin downloads offered content and pins it.
 func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, report reporter) error {
-	blob, err := r.obtain(ctx, a, ref, offer, report)
+	blob, err := r.content(ctx, a, ref, offer, report)
 	if err != nil {
 		return err
 	}

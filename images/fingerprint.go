@@ -22,7 +22,7 @@ func (s *Store) stamped(name string, info fs.FileInfo) bool {
 	return err == nil && string(content) == appearance(info)
 }
 
-// stamp records that the content had its digest when the file was as in info.
-func (s *Store) stamp(name string, info fs.FileInfo) error {
+// recordFingerprint records that the content had its digest when the file was as in info.
+func (s *Store) recordFingerprint(name string, info fs.FileInfo) error {
 	return renameio.WriteFile(name+stampSuffix, []byte(appearance(info)), 0o644, renameio.WithRoot(s.root))
 }

@@ -129,7 +129,7 @@ func (p *partial) commit() error {
 	if err := p.store.root.Rename(p.name, target); err != nil {
 		return err
 	}
-	return p.store.stamp(target, info)
+	return p.store.recordFingerprint(target, info)
 }
 
 // discard removes wrong content.

@@ -153,7 +153,7 @@ func (s *Store) recheck(digest string) error {
 		return &damagedError{[]string{name, name + compressedSuffix, name + stampSuffix},
 			fmt.Errorf("%s: the file was changed, its sha256 is now %s: %w; %s", s.path(name), found, ErrMismatch, repairAdvice)}
 	}
-	return s.stamp(name, info)
+	return s.recordFingerprint(name, info)
 }
 
 // Compressed creates the zstd form unless it exists, at the fastest level on all

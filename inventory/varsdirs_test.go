@@ -69,8 +69,8 @@ func TestPlaybookOfSeveralInventories(t *testing.T) {
 	}
 }
 
-// TestPlaybookBesideTheInventory: one directory is read once, whatever it is
-// called.
+// TestPlaybookBesideTheInventory: a directory that is both the playbook's and the
+// inventory's, by another name too, is read once.
 func TestPlaybookBesideTheInventory(t *testing.T) {
 	t.Parallel()
 	path := site(t, map[string]string{"group_vars/all.yaml": "zone: b"})

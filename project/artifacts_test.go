@@ -63,7 +63,7 @@ func TestArtifactsOfEveryVersion(t *testing.T) {
 	}
 	v.SetImageDigests(p.ImageDigests())
 	for host, version := range map[string]string{"m1": "v1.36.3", "n1": "v1.35.4"} {
-		vars := v.Of(host)
+		vars := v.ForHost(host)
 		ref, digest := vars["images"].(map[string]any)["kube-proxy"], vars["image_digests"].(map[string]any)["kube-proxy"]
 		if diff := cmp.Diff([]any{"registry.k8s.io/kube-proxy:" + version, map[string]any{"amd64": "sha256:" + version}}, []any{ref, digest}); diff != "" {
 			t.Errorf("%s: %s", host, diff)

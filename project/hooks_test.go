@@ -32,7 +32,7 @@ cluster:
 	if err != nil {
 		t.Fatal(err)
 	}
-	vars := lang.NewVars(v.Of("n1"), nil)
+	vars := lang.NewVars(v.ForHost("n1"), nil)
 	e, err := lang.CompileExpr("maintenance_hooks", lang.Origin{})
 	if err != nil {
 		t.Fatal(err)

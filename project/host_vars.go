@@ -52,7 +52,7 @@ func (v *Variables) ResolveHostVars(extra map[string]any) {
 		computed := map[string]map[string]any{}
 		for host, own := range v.own {
 			if v.hosts[host] != nil && slices.ContainsFunc(slices.Collect(maps.Values(own)), lang.IsDeferred) {
-				computed[host] = lang.ResolveHostVars(v.Of(host), extra, others)
+				computed[host] = lang.ResolveHostVars(v.ForHost(host), extra, others)
 			}
 		}
 		for host, values := range computed {

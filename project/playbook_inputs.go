@@ -42,7 +42,7 @@ func ReadPlaybookInputs(inventory, playbook string, o Options) (*PlaybookInputs,
 		return nil, err
 	}
 	variables.ResolveHostVars(nil)
-	compiled, _, err := p.Compile(b, Selection{Hosts: p.Hosts, Vars: variables.Of})
+	compiled, _, err := p.Compile(b, Selection{Hosts: p.Hosts, Vars: variables.ForHost})
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func TestExpressionsInHostVars(t *testing.T) {
 		}
 		v.ResolveHostVars(map[string]any{"base": 1})
 		v.ResolveHostVars(nil)
-		vars := lang.NewVars(v.Of(host), map[string]any{"facts": map[string]any{"os": "debian"}})
+		vars := lang.NewVars(v.ForHost(host), map[string]any{"facts": map[string]any{"os": "debian"}})
 		if err := vars.PushScope(nil, lang.Everything()); err != nil {
 			t.Fatal(err)
 		}

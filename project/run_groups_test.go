@@ -41,10 +41,10 @@ func TestLeavingHostsHaveNoRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]any{"n2"}, v.Of("m2")["groups"].(map[string]any)["leaving"]); diff != "" {
+	if diff := cmp.Diff([]any{"n2"}, v.ForHost("m2")["groups"].(map[string]any)["leaving"]); diff != "" {
 		t.Error(diff)
 	}
-	leaving := v.Of("m2")["leaving"].(map[string]any)
+	leaving := v.ForHost("m2")["leaving"].(map[string]any)
 	if diff := cmp.Diff([]any{"m1", "old"}, leaving["members"]); diff != "" {
 		t.Error(diff)
 	}

@@ -101,9 +101,9 @@ func (v *Variables) SetDeparture(d *cluster.Departure) error {
 	return nil
 }
 
-// Of returns the variables of a host. The caller owns the map but not its values, which
+// ForHost returns the variables of a host. The caller owns the map but not its values, which
 // are shared between hosts and must not be changed.
-func (v *Variables) Of(host string) map[string]any {
+func (v *Variables) ForHost(host string) map[string]any {
 	out := maps.Clone(v.own[host])
 	if out == nil {
 		out = map[string]any{}

@@ -22,7 +22,7 @@ func TestNewEncryptionKeyNeedsFlag(t *testing.T) {
 				continue
 			}
 			loads++
-			vars := lang.NewVars(s.vars.Of("solo"), fixed)
+			vars := lang.NewVars(s.vars.ForHost("solo"), fixed)
 			if err := vars.PushScope(task.Scopes, task.Refs()); err != nil {
 				t.Fatal(err)
 			}

@@ -144,7 +144,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 // that it applies, by path; objects are below "kubernetes:".
 func (s *site) files(t *testing.T, host string) map[string]string {
 	t.Helper()
-	vars := lang.NewVars(s.vars.Of(host), s.found)
+	vars := lang.NewVars(s.vars.ForHost(host), s.found)
 	out := map[string]string{}
 	for _, task := range s.program.Tasks {
 		if !s.targets(t, task, host) || !s.applies(t, task, vars) {

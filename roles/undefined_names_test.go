@@ -23,7 +23,7 @@ func TestRolesHaveNoUndefinedNames(t *testing.T) {
 		lib.Match = func(pattern string) ([]string, error) {
 			return inventory.Match(pattern, project.ClusterHosts(s.inv, s.cluster), project.ClusterGroups(s.inv, s.cluster))
 		}
-		lib.RunHosts, lib.Vars = project.ClusterHosts(s.inv, s.cluster), s.vars.Of
+		lib.RunHosts, lib.Vars = project.ClusterHosts(s.inv, s.cluster), s.vars.ForHost
 		for _, book := range []string{"install", "status"} {
 			if _, err := lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+book+".yaml"); err != nil {
 				t.Errorf("%s of %s: %v", book, sample, err)

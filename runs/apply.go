@@ -83,7 +83,7 @@ func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 		return nil, err
 	}
 	run := s.options()
-	run.Connector, run.Expect = sessions, plan.NewEnforcer(s.applies).Of
+	run.Connector, run.Expect = sessions, plan.NewEnforcer(s.applies).Expected
 	return schedule.Run(ctx, s.Program, run)
 }
 

@@ -96,7 +96,7 @@ func (s *execution) options() schedule.Options {
 		Hosts:        s.Hosts,
 		Missing:      s.missing,
 		Match:        s.Project.Match,
-		Vars:         func(host string) (map[string]any, error) { return s.variables.Of(host), nil },
+		Vars:         func(host string) (map[string]any, error) { return s.variables.ForHost(host), nil },
 		Extra:        s.Extra,
 		Registry:     s.registry,
 		Connector:    s.connector,

@@ -77,7 +77,7 @@ func (c Runner) newRun(p *project.Project, b project.PlaybookSource, o Options) 
 		}
 	}
 	selection := project.Selection{Tags: o.Tags, SkipTags: o.SkipTags, StartAt: o.StartAt, Step: o.Step,
-		Hosts: r.Hosts, Vars: r.variables.Of, Extra: o.Extra, Promised: o.Withheld}
+		Hosts: r.Hosts, Vars: r.variables.ForHost, Extra: o.Extra, Promised: o.Withheld}
 	if o.skipVarCheck {
 		selection.Hosts = nil
 	}

@@ -31,9 +31,9 @@ func (l *Unrestored) Emit(e engine.Event) {
 	}
 }
 
-// Of returns the collected resources of a completed revert, with hosts in the order of
+// ForReport returns the collected resources of a completed revert, with hosts in the order of
 // its report.
-func (l *Unrestored) Of(report *engine.Report) []Irreversible {
+func (l *Unrestored) ForReport(report *engine.Report) []Irreversible {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	place := map[string]int{}

@@ -46,7 +46,7 @@ func TestGateOfEachTask(t *testing.T) {
 	tests := []struct{ task, gate any }{
 		{&command.Command{Argv: []string{"x"}}, nil},
 		{&command.Shell{Cmd: "x", ReadOnly: true}, &command.Shell{Cmd: "x", ReadOnly: true}},
-		{&wait.For{Port: 80}, &wait.For{Port: 80}},
+		{&wait.Condition{Port: 80}, &wait.Condition{Port: 80}},
 		{&staticpod.Ready{Manifest: "/m"}, &staticpod.Ready{Manifest: "/m", MissingOK: true}},
 		{&staticpod.Reload{Manifest: "/m", Signal: "USR2"}, &staticpod.Reload{Manifest: "/m", Signal: "USR2", MissingOK: true}},
 		{&kube.Node{Labels: map[string]string{"a": "b"}}, nil},

@@ -116,7 +116,7 @@ func Modules() []engine.Kind {
 		{Name: "unit_process", Doc: "Reads the main process of a systemd unit and its start time.", New: func() any { return &unit.Process{} }},
 		{Name: "unpack", Doc: "Unpacks an archive from a blob or the host; the module unarchive becomes this one.", Internal: true, New: func() any { return &archive.Unpack{} }},
 		{Name: "user", Doc: "Manages a user.", New: func() any { return account.NewUser() }},
-		{Name: "wait_for", Doc: "Waits for a port, path, socket, file content, command or HTTP response.", New: func() any { return &wait.For{} }},
+		{Name: "wait_for", Doc: "Waits for a port, path, socket, file content, command or HTTP response.", New: func() any { return &wait.Condition{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
 	})))
 }

@@ -83,7 +83,7 @@ func TestArgumentsDecode(t *testing.T) {
 		},
 		"wait_for": {
 			"{http: {url: http://x, status: 204}, timeout: 5s}",
-			&wait.For{HTTP: &httpcheck.HTTP{URL: "http://x", Status: 204}, Timeout: 5 * time.Second},
+			&wait.Condition{HTTP: &httpcheck.HTTP{URL: "http://x", Status: 204}, Timeout: 5 * time.Second},
 		},
 		"artifact": {
 			"{name: etcd, version: v3, members: {etcd: /b/etcd, bin/: /c/}}",

@@ -131,7 +131,7 @@ func TestModulesDoNotFollowLinksOfUsersInParentDirectories(t *testing.T) {
 		"git":  func(*tasktest.System) engine.Module { return &gitclone.Git{Repo: "/repo", Dest: "/open/conf/clone"} },
 		"read": func(*tasktest.System) engine.Module { return &stat.Read{Paths: []string{"/open/conf/x"}} },
 		"wait_for": func(*tasktest.System) engine.Module {
-			return &wait.For{Path: "/open/conf/x", SearchRegex: "secret", Timeout: time.Millisecond, Interval: time.Millisecond}
+			return &wait.Condition{Path: "/open/conf/x", SearchRegex: "secret", Timeout: time.Millisecond, Interval: time.Millisecond}
 		},
 		"read_part": func(*tasktest.System) engine.Module { return &stat.Part{Path: "/open/conf/x"} },
 		"stat for fetch": func(*tasktest.System) engine.Module {
@@ -171,7 +171,7 @@ func TestFollowAllowsLinksOfUsers(t *testing.T) {
 		"read":      &stat.Read{Paths: []string{"/open/conf/x"}, Follow: true},
 		"read_part": &stat.Part{Path: "/open/conf/x", Follow: true},
 		"stat":      &stat.Stat{Path: "/open/conf/x", Follow: true, Checksum: true},
-		"wait_for":  &wait.For{Path: "/open/conf/x", SearchRegex: "old", Follow: true, Timeout: time.Second, Interval: time.Millisecond},
+		"wait_for":  &wait.Condition{Path: "/open/conf/x", SearchRegex: "old", Follow: true, Timeout: time.Second, Interval: time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,13 +55,13 @@ func (s *Source) readListing(file string, data []byte) error {
 			s.hostVars[h][k] = value{whole(v), file}
 		}
 	}
-	s.hoist()
+	s.moveSharedVars()
 	return nil
 }
 
-// hoist moves variables that every host has with the same value to the group all,
+// moveSharedVars moves variables that every host has with the same value to the group all,
 // because the JSON form shows variables of groups only as variables of hosts.
-func (s *Source) hoist() {
+func (s *Source) moveSharedVars() {
 	if len(s.Hosts) < 2 {
 		return
 	}

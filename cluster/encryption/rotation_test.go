@@ -171,7 +171,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestDropping(t *testing.T) {
+func TestDropKey(t *testing.T) {
 	steady := newFile(t)
 	added := must(t, func() (*encryption.File, error) { return steady.Add("key-20261123-073015") })
 	writing := must(t, added.Promote)

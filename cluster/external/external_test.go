@@ -178,8 +178,8 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// TestOpenSSLSigns: what openssl makes of a request and the file of extensions is what the
-// table says, and each other certificate is refused with what differs.
+// TestOpenSSLSigns: openssl signs a request with the file of extensions as the table says,
+// and every other certificate is refused with its difference.
 func TestOpenSSLSigns(t *testing.T) {
 	t.Parallel()
 	p := newPKI(t)

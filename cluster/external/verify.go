@@ -27,7 +27,7 @@ func Verify(want cluster.Certificate, data []byte, key crypto.PublicKey, authori
 	if key != nil && !SamePublic(cert.PublicKey, key) {
 		return cert, errors.New("its public key is not that of the request")
 	}
-	if difference := certnames.Of(cert).Difference(wantedNames(want)); difference != "" {
+	if difference := certnames.FromCertificate(cert).Difference(wantedNames(want)); difference != "" {
 		return cert, errors.New(difference)
 	}
 	switch {

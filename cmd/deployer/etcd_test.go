@@ -51,8 +51,8 @@ func TestBackupOutcome(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfABackup: of the snapshots of several members, the backup is the one with the
-// highest revision, whatever host reports the comparison.
+// TestSnapshotOfABackup: the backup is the snapshot with the highest revision, whichever
+// host reports the comparison.
 func TestSnapshotOfABackup(t *testing.T) {
 	t.Parallel()
 	online, offline := &upgradeResults{}, &upgradeResults{}

@@ -136,7 +136,7 @@ func revertPart(ctx context.Context, e env, back *runs.Revert, o revertOptions) 
 	if report == nil {
 		return worked, err
 	}
-	left := unrestored.Of(report)
+	left := unrestored.ForReport(report)
 	if o.output == "text" {
 		printUnrestored(e.stdout, back.Invocation, left, report)
 	}

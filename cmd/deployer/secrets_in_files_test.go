@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// planted are secrets by where they come from. Each has a sign that looks
+// secretsByFile are secrets by where they come from. Each has a sign that looks
 // different in JSON and in a shell.
-var planted = map[string]string{
+var secretsByFile = map[string]string{
 	"inventory":    `planted-in-the-"inventory"`,
 	"group_vars":   `planted-in-'group_vars'`,
 	"host_vars":    `planted-in-<host_vars>`,
@@ -55,16 +55,16 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
     - {name: tell, command: {argv: [echo, "{{ from_inventory }}"]}}
 `, "templates/conf.tmpl": "token = {{ from_group }}\nother = {{ from_host }}\ngeneration = {{ generation }}\n"})
 	source := filepath.Join(t.TempDir(), "source")
-	s.write(source, planted["on the host"]+"\n")
+	s.write(source, secretsByFile["on the host"]+"\n")
 	site, err := os.ReadFile("site.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.write("site.yaml", strings.ReplaceAll(string(site), "SOURCE", source))
-	t.Setenv("PLANTED_VARIABLE", planted["environment"])
-	t.Setenv("PLANTED_PASSWORD", planted["a password"])
+	t.Setenv("PLANTED_VARIABLE", secretsByFile["environment"])
+	t.Setenv("PLANTED_PASSWORD", secretsByFile["a password"])
 	quoted := func(name string) string {
-		text, err := json.Marshal(planted[name])
+		text, err := json.Marshal(secretsByFile[name])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 		output[strings.Join(append([]string{args[0]}, args[len(args)-1]), " ")+args[1]] = out + complaints
 	}
 	given := func(generation string, args ...string) []string {
-		return append(args, "-e", "db_password="+planted["command line"], "-e", "generation="+generation)
+		return append(args, "-e", "db_password="+secretsByFile["command line"], "-e", "generation="+generation)
 	}
 	note(exitOK, given("1", "plan", "run", "site.yaml", "-v", "-o", "plan.json")...)
 	output["plan.json"] = filesBelow(t, ".")["plan.json"]
@@ -100,8 +100,8 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 	note(exitOK, "runs", "list", "-o", "json")
 	note(exitOK, "inventory", "show", "n001")
 	note(exitOK, "inventory", "list", "-o", "json")
-	note(exitOK, "revert", s.runs()[0].Header.Run, "--diff", "--check", "-e", "db_password="+planted["command line"])
-	note(exitOK, "revert", s.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+planted["command line"])
+	note(exitOK, "revert", s.runs()[0].Header.Run, "--diff", "--check", "-e", "db_password="+secretsByFile["command line"])
+	note(exitOK, "revert", s.runs()[0].Header.Run, "--yes", "-v", "--diff", "-e", "db_password="+secretsByFile["command line"])
 	for _, dir := range []string{"state", "cache"} {
 		for name, text := range filesBelow(t, dir) {
 			output[name] = text
@@ -116,11 +116,11 @@ func TestSecretsInFilesAreRedacted(t *testing.T) {
 			}
 		}
 	}
-	if journals < 4 || !strings.Contains(s.hostFile(0, "all"), planted["command line"]) || !strings.Contains(s.hostFile(0, "found"), planted["on the host"]) {
+	if journals < 4 || !strings.Contains(s.hostFile(0, "all"), secretsByFile["command line"]) || !strings.Contains(s.hostFile(0, "found"), secretsByFile["on the host"]) {
 		t.Errorf("%d journals of hosts; /all is %q", journals, s.hostFile(0, "all"))
 	}
 	for where, text := range output {
-		for from, secret := range planted {
+		for from, secret := range secretsByFile {
 			for _, form := range formsOf(t, secret) {
 				if i := strings.Index(text, form); i >= 0 {
 					t.Errorf("%s tells the secret of %s: ...%s", where, from, text[max(0, i-160):min(len(text), i+60)])

@@ -57,9 +57,9 @@ func story(t *testing.T, root string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestPostponed: work that steps leave to the end is done there, once, however
-// the segment ends, and not lost.
-func TestPostponed(t *testing.T) {
+// TestDeferredWork: deferred work of steps is done once at the end of their segment, in
+// whatever way the segment ends.
+func TestDeferredWork(t *testing.T) {
 	t.Parallel()
 	b := newTestHost(t, nil)
 	later := func(id, text string) engine.Step {

@@ -7,8 +7,8 @@ import (
 	"deployer/engine"
 )
 
-// TestPendingMakes: which directories may be there after the steps of a check.
-func TestPendingMakes(t *testing.T) {
+// TestMayMake: mayMake reports the directories that the steps of a check may create.
+func TestMayMake(t *testing.T) {
 	file := func(action, target string) engine.Effect {
 		return engine.Effect{Kind: engine.EffectFile, Action: action, Target: target}
 	}

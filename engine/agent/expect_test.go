@@ -59,12 +59,12 @@ func TestCheckGoesOn(t *testing.T) {
 	b := newTestHost(t, nil)
 	got := map[string]engine.Status{}
 	err := b.Run(t.Context(), engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{
-		agenttest.Step(t, "before", "foresee", foresee{Path: "/etc/app"}),
+		agenttest.Step(t, "before", "readsDryRun", readsDryRun{Path: "/etc/app"}),
 		agenttest.Step(t, "fails", "odd", agenttest.Odd{Do: "fail-check", Text: "no"}),
 		agenttest.Step(t, "a", "write", agenttest.Write{Path: "/etc/app/conf", Content: "x"}),
-		agenttest.Step(t, "the file", "foresee", foresee{Path: "/etc/app/conf"}),
-		agenttest.Step(t, "its directory", "foresee", foresee{Path: "/etc/app"}),
-		agenttest.Step(t, "another", "foresee", foresee{Path: "/etc/ap"}),
+		agenttest.Step(t, "the file", "readsDryRun", readsDryRun{Path: "/etc/app/conf"}),
+		agenttest.Step(t, "its directory", "readsDryRun", readsDryRun{Path: "/etc/app"}),
+		agenttest.Step(t, "another", "readsDryRun", readsDryRun{Path: "/etc/ap"}),
 	}}, func(r engine.Result) { got[r.Step] = r.Status })
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestCheckGoesOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := b.run(t, agenttest.Step(t, "real", "foresee", foresee{Path: "/etc/app"}))[0]; r.Status != engine.StatusOK {
+	if r := b.run(t, agenttest.Step(t, "real", "readsDryRun", readsDryRun{Path: "/etc/app"}))[0]; r.Status != engine.StatusOK {
 		t.Errorf("a real run foresees: %+v", r)
 	}
 }

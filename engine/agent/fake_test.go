@@ -18,7 +18,7 @@ func testRegistry() engine.Registry {
 		{Name: "gate", New: func() any { return new(gate) }},
 		{Name: "sh", New: func() any { return new(shArgs) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},
-		{Name: "foresee", New: func() any { return new(foresee) }},
+		{Name: "readsDryRun", New: func() any { return new(readsDryRun) }},
 		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs, Deferred: postponed},
 		{Name: "postpone", New: func() any { return new(postpone) }, Deferred: postponed},
 	})
@@ -59,16 +59,16 @@ func (g *gate) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	return nil, context.Cause(ctx)
 }
 
-// foresee wants to change something when its path would be changed before it.
-type foresee struct{ Path string }
+// readsDryRun wants to change something when its path would be changed before it.
+type readsDryRun struct{ Path string }
 
-func (f *foresee) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+func (f *readsDryRun) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if sys.(engine.DryRunView).WouldChange(f.Path) {
 		return engine.Changed(), nil
 	}
 	return engine.NoChange(nil), nil
 }
 
-func (*foresee) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+func (*readsDryRun) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
 	return nil, nil
 }

@@ -23,8 +23,8 @@ func holds(t *testing.T, s *testHost, want lock.Holder) {
 	}
 }
 
-// TestRunLock: one run at a time holds the lock of a host; it is named, and gives
-// the lock up by asking, or by the end of its agent.
+// TestRunLock: a single run at a time holds the lock of a host. The holder is named, and releases
+// the lock on request or at the end of its agent.
 func TestRunLock(t *testing.T) {
 	first := newTestHost(t, nil)
 	second := newBenchAt(t, first.root, nil)

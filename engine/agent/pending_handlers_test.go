@@ -9,9 +9,9 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestFailedHandlersStayOwed: only a handler that came to a good end is struck
+// TestFailedHandlersStayPending: only a handler that came to a good end is struck
 // out; one that failed, or whose change was only looked at, is not.
-func TestFailedHandlersStayOwed(t *testing.T) {
+func TestFailedHandlersStayPending(t *testing.T) {
 	h := newHistory(t)
 	owed := func(want string) {
 		t.Helper()

@@ -247,11 +247,11 @@ func fates(p engine.RunHistory) []string {
 	return out
 }
 
-// TestRevertPutsBack is a property: whatever small steps a run was made of,
+// TestRevertRestores is a property: whatever small steps a run was made of,
 // reverting it step by step, the last first, each in a session of its own, gives
 // the tree of before, also when the agent died in each step of the run; and
 // reverting the revert gives the tree of after.
-func TestRevertPutsBack(t *testing.T) {
+func TestRevertRestores(t *testing.T) {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		t.Setenv("TMPDIR", "/dev/shm") // what is kept is written through to the disk
 	}
@@ -322,9 +322,8 @@ func forgetWhatWasLeft(t *testing.T, path string) {
 	}
 }
 
-// TestRevertRemovesWhatWasMade: what is noted of a directory that a step made and
-// mounted something on is the access of what is mounted; and a link to a
-// directory with something in it can go.
+// TestRevertRemovesWhatWasMade: a revert removes directories that a step created, although a
+// file system was mounted on one, and a link to a directory that is not empty.
 func TestRevertRemovesWhatWasMade(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "mkdir", "/scratch", "")
@@ -428,8 +427,8 @@ func TestRevertTellsWhatItCannot(t *testing.T) {
 	}
 }
 
-// TestRevertGoesOnWhereAnotherStopped: what a revert restored whose end was never
-// seen counts as changed once more, so that handlers run.
+// TestRevertGoesOnWhereAnotherStopped: a revert does not repeat the restores of an
+// interrupted revert, but counts them as changes, so that handlers run.
 func TestRevertGoesOnWhereAnotherStopped(t *testing.T) {
 	h := newHistory(t)
 	agenttest.WriteAged(t, h.root+"/a", "old", 0o644, 0)
@@ -522,8 +521,8 @@ func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 	}
 }
 
-// TestRevertIsReadAgain: what the host has made of a file is made again when the
-// file is restored, once for all of them.
+// TestRevertIsReadAgain: the host derives its state from a restored file again, once for all
+// files.
 func TestRevertIsReadAgain(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "write", "/other", "x")

@@ -47,9 +47,9 @@ func (l *leaky) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return nil, nil
 }
 
-// TestSecretStepSaysNothing: of a step that is marked secret, no command line, no
-// word of a program, and no error text leaves the host, only its module, the exit
-// code and the error of the system. Its output does, as later tasks need it.
+// TestSecretStepSaysNothing: no text of a secret step, such as a command line, output of a
+// program or an error, reaches output or journal: only its module, the exit code and the
+// error of the system do. The step's output leaves the host, because later tasks need it.
 func TestSecretStepSaysNothing(t *testing.T) {
 	for _, tt := range []struct{ fails, want string }{
 		{"program", "leaky failed with exit code 4"},

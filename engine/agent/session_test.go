@@ -396,8 +396,8 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	}
 }
 
-// TestBeside: what the operator does by hand waits for no other agent's step.
-func TestBeside(t *testing.T) {
+// TestUnlocked: commands of exec do not wait for the step of another agent.
+func TestUnlocked(t *testing.T) {
 	busy, seen := newWatchedBench(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -92,8 +92,8 @@ func TestRunsAs(t *testing.T) {
 	}
 }
 
-// TestGive: a file for the programs of a step belongs to who runs them.
-func TestGive(t *testing.T) {
+// TestChown: a file for the programs of a step belongs to who runs them.
+func TestChown(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func TestExpressionArgumentErrors(t *testing.T) {
 	}
 }
 
-// TestExplain: what an expression looked at, as far as it exists.
+// TestExplain: Explain lists the existing values that an expression read.
 func TestExplain(t *testing.T) {
 	vars := map[string]any{"a": map[string]any{"b": 1, "c": "x\"y"}, "list": []any{1, 2}, "long": strings.Repeat("x", 600), "i": 0, "db": map[string]any{"password": "sesame"}}
 	for src, want := range map[string][]string{

@@ -56,8 +56,8 @@ func TestDefinedVariableErrors(t *testing.T) {
 	}
 }
 
-// TestVarsDefine: what a task sets is over all layers but parameters and what is
-// fixed, and stays when the layers are left.
+// TestVarsDefine: a variable of a set task overrides all layers but parameters and fixed
+// variables, and stays when the layers are left.
 func TestVarsDefine(t *testing.T) {
 	p := mustCompile(t, "site.yaml", "- hosts: all\n  vars: {a: play, b: play, c: play}\n  roles: [{role: r, vars: {b: param}}]\n",
 		"roles/r/tasks/main.yaml", "- file: {path: '{{ a }}{{ b }}{{ c }}{{ d }}'}\n  vars: {a: task}\n", "roles/r/defaults/main.yaml", "d: default\n")

@@ -10,8 +10,8 @@ import (
 	"deployer/limit"
 )
 
-// TestEndPlay: it is end_host on every host where that is certain, and refused with
-// the reason where hosts may differ.
+// TestEndPlay: end_play is end_host on every host where its condition is certain, and
+// refused with the reason where hosts may differ.
 func TestEndPlay(t *testing.T) {
 	inventory := func(own int) map[string]any {
 		return hostVars(t, map[string]any{"same": 1, "own": own, "of_same": "{{ same }}", "of_facts": "{{ facts.os }}"})

@@ -23,8 +23,8 @@ func hostVars(t *testing.T, raw map[string]any) map[string]any {
 	return out
 }
 
-// TestHostVarsAreEvaluatedByTasks: they see what the task sees that looks at them, and each other in
-// any order.
+// TestHostVarsAreEvaluatedByTasks: host variables are evaluated with the variables of the
+// task that reads them, and may read each other in any order.
 func TestHostVarsAreEvaluatedByTasks(t *testing.T) {
 	raw := map[string]any{
 		"base": 8000, "domain": "example.org",

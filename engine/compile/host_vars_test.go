@@ -9,8 +9,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestResolveHostVars: what other hosts are told of a host's variables that have templates is
-// what can be known of them before the run.
+// TestResolveHostVars: ResolveHostVars computes the variables that other hosts may read, as
+// far as they are known before the run.
 func TestResolveHostVars(t *testing.T) {
 	base := hostVars(t, map[string]any{
 		"plain": 1, "port": "{{ plain + 80 }}", "url": "{{ host.name }}:{{ port }}", "given": "{{ plain }}", "of_given": "{{ given }}",

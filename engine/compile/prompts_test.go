@@ -49,7 +49,7 @@ func TestPromptErrors(t *testing.T) {
 	}
 }
 
-// TestPromptedNamesAreDefined: what is asked for counts as there, but not as known.
+// TestPromptedNamesAreDefined: prompted variables count as defined, with unknown values.
 func TestPromptedNamesAreDefined(t *testing.T) {
 	site := "- hosts: all\n  vars_prompt: [{name: sites}]\n  tasks: [{file: {path: '/{{ sites }}'}}, {include_tasks: inc.yaml, loop: sites}]\n"
 	for _, given := range []map[string]any{nil, {"sites": []any{"a"}}} {

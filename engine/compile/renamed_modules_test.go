@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRenamedModules: who comes from Ansible is told the word to write.
+// TestRenamedModules: an Ansible module name is an error that names deployer's module.
 func TestRenamedModules(t *testing.T) {
 	renamed := map[string]string{"lineinfile": "line", "no_log": "secret", "setup": "facts, with gather"}
 	const unknown = `site.yaml:2:12: unknown task keyword or module `

@@ -160,8 +160,8 @@ func TestIncludeLoopErrors(t *testing.T) {
 	}
 }
 
-// TestIncludeLoopOverInventoryVariables: what a variable of the inventory looks at is
-// what keeps the list from being known.
+// TestIncludeLoopOverInventoryVariables: the error for a list that is unknown before the run
+// names the value that the inventory variable reads.
 func TestIncludeLoopOverInventoryVariables(t *testing.T) {
 	h1 := hostVars(t, map[string]any{"disks": "{{ found }}", "found": "{{ facts.disks }}", "known": "{{ [1, 2] }}"})
 	for play, want := range map[string]string{

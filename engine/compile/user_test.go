@@ -10,8 +10,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestRunAs: who runs the programs of a task, by what the play (first line), a
-// block and the task say.
+// TestRunAs: play (first line), block and task determine the user that runs programs.
 func TestRunAs(t *testing.T) {
 	tests := map[string]struct{ play, block, task, want string }{
 		"no become keywords":                                         {"", "", "", ""},
@@ -53,8 +52,8 @@ func TestRunAs(t *testing.T) {
 	}
 }
 
-// TestRunAsForModulesWithoutPrograms: what runs no programs is done by the agent, and says so where
-// a user would be taken for its owner.
+// TestRunAsForModulesWithoutPrograms: modules without programs reject become_user where it
+// could be mistaken for the owner of a file.
 func TestRunAsForModulesWithoutPrograms(t *testing.T) {
 	tests := map[string]struct {
 		play, task string

@@ -175,7 +175,7 @@ func TestMakeDir(t *testing.T) {
 	}
 }
 
-// TestNodeStays: what was opened is changed, not what has taken its name since.
+// TestNodeStays: changes apply to the opened node, not to a later file of its name.
 func TestNodeStays(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "/d", "/d/x = mine", "/victim = v")

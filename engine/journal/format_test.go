@@ -29,8 +29,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestWrittenFormat: what is written now is what the golden file of the present
-// format has.
+// TestWrittenFormat: the present writer produces the golden file of the present format.
 func TestWrittenFormat(t *testing.T) {
 	var events []engine.Event
 	var head Header
@@ -95,9 +94,9 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// TestUnknownLinesAreTold: a line that is neither a header nor an event is not passed
+// TestUnknownLinesAreReported: a line that is neither a header nor an event is not passed
 // over in silence.
-func TestUnknownLinesAreTold(t *testing.T) {
+func TestUnknownLinesAreReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r1.jsonl")
 	golden, err := os.ReadFile(filepath.Join("testdata", "run-1.jsonl"))
 	if err != nil {
@@ -112,7 +111,8 @@ func TestUnknownLinesAreTold(t *testing.T) {
 	}
 }
 
-// TestDirectoryIsForTheOwnerOnly: one that is there with rights for others loses them.
+// TestDirectoryIsForTheOwnerOnly: Create removes the access of others from an existing
+// directory.
 func TestDirectoryIsForTheOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -194,8 +194,8 @@ func TestPrivateAndWithoutOutput(t *testing.T) {
 	}
 }
 
-// TestDamaged: of a log in which a power cut has left zeros there is all that can
-// be read, so that the run can be looked at and resumed.
+// TestDamaged: a log with zeros from a power cut is read up to the damage, so that the run
+// can be shown and resumed.
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
@@ -288,8 +288,8 @@ func TestListNewestFirst(t *testing.T) {
 	}
 }
 
-// TestListReadsTheEnd: of a run that is over the report counts, however long its
-// line is.
+// TestListReadsTheEnd: List reads the report at the end of a completed run's log, however
+// long its line is.
 func TestListReadsTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
@@ -396,9 +396,9 @@ func TestWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// TestBriefly: what the event of a result says as well is written once, and read
-// as if it were there twice.
-func TestBriefly(t *testing.T) {
+// TestResultWithoutEventFields: a result is written without the fields that its event has,
+// and read with them.
+func TestResultWithoutEventFields(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
 	want := ended("a", "1", engine.StatusOK)

@@ -24,8 +24,8 @@ type aged struct {
 	size int64     // bytes
 }
 
-// excess returns the journals beyond the limits, never the newest.
-func excess(all []aged, now time.Time) []aged {
+// runsToPrune returns the journals beyond the limits, never the newest.
+func runsToPrune(all []aged, now time.Time) []aged {
 	slices.SortFunc(all, func(a, b aged) int { return b.time.Compare(a.time) })
 	var out []aged
 	total := int64(0)
@@ -52,7 +52,7 @@ func prune(dir string, now time.Time) error {
 		}
 	}
 	var errs []error
-	for _, old := range excess(all, now) {
+	for _, old := range runsToPrune(all, now) {
 		if alive, err := locked(old.path); err != nil || alive {
 			continue
 		}

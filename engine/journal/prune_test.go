@@ -27,7 +27,7 @@ func TestSurplus(t *testing.T) {
 		"one journal too large, the next one fits": {[]aged{{"a", back(1), 1}, {"b", back(2), KeptBytes}, {"c", back(3), 1}}, []string{"b"}},
 	} {
 		var got []string
-		for _, l := range excess(c.all, now) {
+		for _, l := range runsToPrune(c.all, now) {
 			got = append(got, l.path)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -17,8 +17,8 @@ func textValue(t *testing.T, src string, vars map[string]any) (any, error) {
 	return text.Value(NewVars(vars, nil).values)
 }
 
-// TestInterpolation: what stands in {{ }} is an expression as in a condition; alone it
-// keeps its type, beside other text it is printed.
+// TestInterpolation: {{ }} holds an expression of the condition language. A text that is one
+// {{ }} keeps the type of its value; beside other text the value is printed.
 func TestInterpolation(t *testing.T) {
 	vars := map[string]any{
 		"http_port": 80, "big": 1e6, "f": 1.5, "list": []any{"a", 1}, "m": map[string]any{"k": "v"}, "yes": true, "item": "h1", "null": nil, "users": []any{map[string]any{"name": "eve"}, map[string]any{"name": "bob"}},

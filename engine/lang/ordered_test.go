@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// TestMappingsAreSortedByKey: what lists the parts of a mapping gives them in the
-// order of the keys, each time.
+// TestMappingsAreSortedByKey: functions that list the parts of a mapping return them in the
+// order of the keys.
 func TestMappingsAreSortedByKey(t *testing.T) {
 	t.Parallel()
 	m := map[string]any{}

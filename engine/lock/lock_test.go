@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestJudge(t *testing.T) {
+func TestDecide(t *testing.T) {
 	t0 := time.Date(2026, 3, 4, 2, 13, 0, 0, time.UTC)
 	mine := Holder{Run: "b", Since: t0}
 	older := Holder{Run: "a", Since: t0.Add(-time.Minute)}

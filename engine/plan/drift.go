@@ -90,7 +90,7 @@ func Beyond(was, now *Plan) []Drift {
 		}
 		for _, at := range h.Changes {
 			c := now.Changes[at]
-			expect := allowed.Of(h.Name, c.Step)
+			expect := allowed.Expected(h.Name, c.Step)
 			if c.Unknown == "" && expect.Allows(engine.Change{Needed: true, Effects: c.Effects}) != nil {
 				out = append(out, Drift{h.Name, fmt.Sprintf("%q would now: %s; the plan does not have that", c.Name, c.describe())})
 			}

@@ -34,9 +34,9 @@ func NewEnforcer(p *Plan) *Enforcer {
 	return e
 }
 
-// Of returns what a step of a host may do; nil means anything. The steps of a host
+// Expected returns what a step of a host may do; nil means anything. The steps of a host
 // must be queried in order, because steps after an unbounded one may do anything.
-func (e *Enforcer) Of(host, step string) *engine.Expect {
+func (e *Enforcer) Expected(host, step string) *engine.Expect {
 	h := e.hosts[host]
 	if h == nil {
 		return &engine.Expect{} // a host that the plan does not have

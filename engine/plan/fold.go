@@ -109,8 +109,8 @@ var kinds = []struct {
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
 
-// Turn is a set of changes that a limited number of hosts make at a time.
-type Turn struct {
+// RolloutTurn is a set of changes that a limited number of hosts make at a time.
+type RolloutTurn struct {
 	Steps       []string // names of the steps
 	MaxParallel int      // maximum number of hosts at a time
 	Turns       int      // number of batches for all hosts
@@ -118,7 +118,7 @@ type Turn struct {
 
 // Turns returns the changes with a limit of hosts, those with equal numbers
 // together.
-func (p *Plan) Turns() []Turn {
+func (p *Plan) Turns() []RolloutTurn {
 	hosts := make([]int, len(p.Changes)) // that make the change
 	for _, h := range p.Hosts {
 		for _, at := range h.Changes {
@@ -133,13 +133,13 @@ func (p *Plan) Turns() []Turn {
 		}
 		byStep[c.Step] += hosts[i]
 	}
-	var out []Turn
+	var out []RolloutTurn
 	for _, c := range steps {
 		turns := (byStep[c.Step] + c.MaxParallel - 1) / c.MaxParallel
-		i := slices.IndexFunc(out, func(t Turn) bool { return t.MaxParallel == c.MaxParallel && t.Turns == turns })
+		i := slices.IndexFunc(out, func(t RolloutTurn) bool { return t.MaxParallel == c.MaxParallel && t.Turns == turns })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Turn{MaxParallel: c.MaxParallel, Turns: turns})
+			out = append(out, RolloutTurn{MaxParallel: c.MaxParallel, Turns: turns})
 		}
 		out[i].Steps = append(out[i].Steps, c.Name)
 	}

@@ -78,7 +78,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestEnforcer: what each step may do once it is applied.
+// TestEnforcer: Expected returns the effects that each step may have when a plan is applied.
 func TestEnforcer(t *testing.T) {
 	conf, link := file("/etc/a.conf", "replace"), file("/etc/a.conf", "set mode")
 	secret := conf
@@ -105,7 +105,7 @@ func TestEnforcer(t *testing.T) {
 	} {
 		e := NewEnforcer(made(c.events...))
 		for i, want := range c.want {
-			if diff := cmp.Diff(want, e.Of("n1", fmt.Sprint(i+1))); diff != "" {
+			if diff := cmp.Diff(want, e.Expected("n1", fmt.Sprint(i+1))); diff != "" {
 				t.Errorf("%s, step %d: %s", name, i+1, diff)
 			}
 		}
@@ -223,7 +223,7 @@ func TestTurns(t *testing.T) {
 		one.Result.MaxParallel, two.Result.MaxParallel = 5, 5
 		events = append(events, one, two, did(one.Host, "3", file("/b", "create")))
 	}
-	want := []Turn{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}
+	want := []RolloutTurn{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}
 	if diff := cmp.Diff(want, made(events...).Turns()); diff != "" {
 		t.Error(diff)
 	}

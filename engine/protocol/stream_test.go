@@ -132,7 +132,7 @@ func TestStreamEndsWithTheGivenError(t *testing.T) {
 	}
 }
 
-func TestPulseNoticesSilence(t *testing.T) {
+func TestHeartbeatNoticesSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		silent := NewConn(r, io.Discard, AgentEnd)
@@ -150,7 +150,7 @@ func TestPulseNoticesSilence(t *testing.T) {
 	})
 }
 
-func TestPulseKeepsTwoIdleEndsTogether(t *testing.T) {
+func TestHeartbeatKeepsIdleConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pipe(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)

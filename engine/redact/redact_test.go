@@ -98,8 +98,8 @@ func wrap(indent, s string, width int) string {
 	return b.String()
 }
 
-// TestNoEncodingGetsThrough: what a secret becomes in any encoding, in the middle
-// of other text, is gone, and the other text is still there.
+// TestNoEncodingGetsThrough: every encoding of a secret is redacted in the middle of other
+// text, and the other text stays.
 func TestNoEncodingGetsThrough(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for alphabet, letters := range alphabets {
@@ -193,7 +193,7 @@ func sharedWith(secret, text, got string) string {
 	return longest
 }
 
-// TestShells: what the shells of this machine make of a secret is known.
+// TestShells: the forms in which the shells of this machine print a secret are redacted.
 func TestShells(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 30 {
@@ -228,7 +228,7 @@ func TestShortAndNone(t *testing.T) {
 	}
 }
 
-// TestOverlapping: of secrets that overlap in a text nothing stays.
+// TestOverlapping: overlapping secrets are redacted completely.
 func TestOverlapping(t *testing.T) {
 	set := NewSet("abcdef", "cdefghij", "hijk")
 	if got := set.Text("x abcdefghijk y"); got != "x "+Mark+" y" {
@@ -277,8 +277,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestOutputs: of the output of a secret step its texts are known, and nothing that
-// would take half of the words out of a log.
+// TestOutputs: texts of a secret step's output become secrets, except those that would
+// redact ordinary words of a log.
 func TestOutputs(t *testing.T) {
 	set := NewSet()
 	all := set.AddOutput(map[string]any{

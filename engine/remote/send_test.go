@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestSendsOnlySoFarAhead: what the host has not taken yet is bounded, and an end
-// of the talk ends the waiting.
+// TestSendsOnlySoFarAhead: the number of unread chunks is bounded, and the end of the probe
+// ends the wait.
 func TestSendsOnlySoFarAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

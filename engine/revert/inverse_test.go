@@ -10,7 +10,7 @@ import (
 	"deployer/engine/program"
 )
 
-func TestMirror(t *testing.T) {
+func TestInverse(t *testing.T) {
 	tests := map[string]struct {
 		book    string
 		past    map[string]engine.RunHistory

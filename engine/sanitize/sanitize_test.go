@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestClean(t *testing.T) {
+func TestText(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain text\nwith\ttabs":        "plain text\nwith\ttabs",
 		"größer als 中文":                 "größer als 中文",

@@ -55,7 +55,7 @@ func TestSerial(t *testing.T) {
 	}
 }
 
-// TestSerialBarrierOfThePlay: it holds all hosts before the first batch.
+// TestSerialBarrierOfThePlay: a barrier before the first batch holds all hosts of the play.
 func TestSerialBarrierOfThePlay(t *testing.T) {
 	s := of(4)
 	s.fleet.delay = time.Millisecond
@@ -173,8 +173,8 @@ func TestSerialWithoutLostHosts(t *testing.T) {
 	}
 }
 
-// TestSerialBudget: what is lost elsewhere while a batch waits counts
-// when it begins.
+// TestSerialBudget: hosts that are lost elsewhere while a batch waits count when the batch
+// begins.
 func TestSerialBudget(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {

@@ -36,9 +36,8 @@ func foreseen(t *testing.T, s *scenario, site string) map[string]string {
 	return out
 }
 
-// TestCheckUnknownResults: what looks at the result of a step that did
-// not run is unknown, and so is what looks at that; whether the step would change
-// something is known.
+// TestCheckUnknownResults: a task that reads the result of a skipped step is unknown, and so
+// is a task that reads its result; whether the step would change something is known.
 func TestCheckUnknownResults(t *testing.T) {
 	const because = "unknown: the task reads made, the result of \"make\", which has not run"
 	s := of(2)
@@ -100,7 +99,7 @@ func TestCheckFailures(t *testing.T) {
     - {name: a, do: {do: fail}}
     - {name: b, do: {do: change}}
 `)
-	if diff := cmp.Diff(map[string]string{"a": "failed", "host h1": "told to fail"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "failed", "host h1": "failure requested by the test"}, got); diff != "" {
 		t.Error(diff)
 	}
 	got = foreseen(t, of(1), `
@@ -118,11 +117,11 @@ func TestCheckFailures(t *testing.T) {
     - {name: a, do: {do: change}}
     - {name: b, do: {do: surely fail}}
 `)
-	if diff := cmp.Diff(map[string]string{"a": "changed", "b": "failed", "host h1": "told to fail"}, sure); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "changed", "b": "failed", "host h1": "failure requested by the test"}, sure); diff != "" {
 		t.Error(diff)
 	}
 	// The state after a change may differ from that of a real run.
-	const doubt = "unknown: its check fails in the present state, which the earlier step \"change\" may change: told to fail"
+	const doubt = "unknown: its check fails in the present state, which the earlier step \"change\" may change: failure requested by the test"
 	later := foreseen(t, of(1), `
 - hosts: all
   tasks:
@@ -135,14 +134,14 @@ func TestCheckFailures(t *testing.T) {
     - {name: sure, do: {do: surely fail}, when: early.n == 1}
 `)
 	wantLater := map[string]string{"early": "ok", "change": "changed", "late": "ok", "by its condition": doubt,
-		"by its arguments": doubt, "by its block": doubt, "sure": "failed", "host h1": "told to fail"}
+		"by its arguments": doubt, "by its block": doubt, "sure": "failed", "host h1": "failure requested by the test"}
 	if diff := cmp.Diff(wantLater, later); diff != "" {
 		t.Error(diff)
 	}
 	message := got["host h1"]
 	delete(got, "host h1")
 	want := map[string]string{"a": "changed", "d": "ok", "e": "failed",
-		"b": "unknown: its check fails in the present state, which the earlier step \"a\" may change: told to fail",
+		"b": "unknown: its check fails in the present state, which the earlier step \"a\" may change: failure requested by the test",
 		"c": "unknown: the task reads b, the result of \"b\", which has not run"}
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(message, "misspelt") {
 		t.Errorf("%s, %s", message, diff)
@@ -209,8 +208,9 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestRefsBeyond: which conditions look at more of a result than how it ended.
-func TestRefsBeyond(t *testing.T) {
+// TestReadsResultFields: Beyond reports whether a condition reads more of a result than its
+// status.
+func TestReadsResultFields(t *testing.T) {
 	for source, want := range map[string]bool{
 		"x.changed": false, "x.failed or x.skipped": false, `x["changed"]`: false, "x.stdout == 1": true,
 		"x.changed and x.stdout == 1": true, "x": true, "x.results[0].changed": true, "y.stdout": false,

@@ -11,8 +11,7 @@ import (
 	"deployer/engine/session"
 )
 
-// TestCleanups: what an action has opened is closed when its host leaves the
-// run before its end, and only then.
+// TestCleanups: cleanups run when their host leaves the run before its end, and only then.
 func TestCleanups(t *testing.T) {
 	t.Parallel()
 	const play = `
@@ -95,8 +94,8 @@ func TestCleanups(t *testing.T) {
 	}
 }
 
-// TestCancellableAction: it is not waited for until its end, as other
-// actions are that change something.
+// TestCancellableAction: an interrupt ends a cancellable action at once; other actions that
+// change something run to their end.
 func TestCancellableAction(t *testing.T) {
 	t.Parallel()
 	s := of(1)

@@ -138,7 +138,7 @@ func TestDelegateErrors(t *testing.T) {
 		},
 		"step fails on the delegate": {
 			step: func(int) string { return "fail" },
-			want: "told to fail",
+			want: "failure requested by the test",
 			ran:  []string{"a"},
 		},
 	}
@@ -173,8 +173,8 @@ func TestDelegateErrors(t *testing.T) {
 	}
 }
 
-// TestDelegateLostIsRescued: that another machine is lost is a failure of the
-// task, and not of the connection to the host.
+// TestDelegateLostIsRescued: the loss of the delegate is a failure of the task, not of the
+// connection to the host.
 func TestDelegateLostIsRescued(t *testing.T) {
 	s := of(1)
 	s.fleet.connect = func(host string, _ int) error {
@@ -221,7 +221,8 @@ func TestDelegateToLocalhost(t *testing.T) {
 	}
 }
 
-// TestDelegatedStepsAreBounded: they share the forks of the run, and leave the agent room.
+// TestDelegatedStepsAreBounded: delegated steps share the forks of the run, and their number
+// on one agent is limited.
 func TestDelegatedStepsAreBounded(t *testing.T) {
 	s := of(60)
 	s.fleet.delay = time.Millisecond

@@ -50,9 +50,9 @@ func TestBlocks(t *testing.T) {
 		broken bool
 	}{
 		"nothing fails": {nil, []string{"a", "b", "c", "inner always", "d", "outer always", "after"}, false},
-		"rescued":       {[]string{"b"}, []string{"a", "b", "inner rescue b: told to fail", "inner always", "d", "outer always", "after"}, false},
+		"rescued":       {[]string{"b"}, []string{"a", "b", "inner rescue b: failure requested by the test", "inner always", "d", "outer always", "after"}, false},
 		"rescue fails": {[]string{"c", "inner rescue"},
-			[]string{"a", "b", "c", "inner rescue c: told to fail", "inner always", "outer rescue", "outer always", "after"}, false},
+			[]string{"a", "b", "c", "inner rescue c: failure requested by the test", "inner always", "outer rescue", "outer always", "after"}, false},
 		"always fails": {[]string{"inner always"}, []string{"a", "b", "c", "inner always", "outer rescue", "outer always", "after"}, false},
 		"all rescues fail": {[]string{"a", "outer rescue"},
 			[]string{"a", "outer rescue", "outer always"}, true},
@@ -125,7 +125,7 @@ func TestIgnoreErrors(t *testing.T) {
     - {name: act, act: {err: no}, ignore_errors: true, register: c}
     - {name: d, do: {text: "{{ c.message }}"}}
 `)
-	if diff := cmp.Diff([]string{"a", "b true told to fail", "d no"}, s.fleet.of("h1")); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b true failure requested by the test", "d no"}, s.fleet.of("h1")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff("h1 ok=4 changed=0 skipped=0 failed=0\n", summary(report)); diff != "" {
@@ -142,7 +142,7 @@ func TestChangedWhenFailedWhen(t *testing.T) {
 		"changed_when false":  {`{name: a, do: {do: change, say: {rc: 1}}, changed_when: result.rc == 2}`, "h1 ok=1 changed=0 skipped=0 failed=0\n"},
 		"failed_when true":    {`{name: a, do: {say: {rc: 3}}, failed_when: result.rc > 2}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failed_when holds: result.rc > 2"` + "\n"},
 		"failed_when forgive": {`{name: a, do: {do: fail, say: {rc: 3}}, failed_when: result.rc > 3}`, "h1 ok=0 changed=1 skipped=0 failed=0\n"},
-		"failed too early":    {`{name: a, do: {do: fail}, failed_when: result.rc > 3}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="told to fail"` + "\n"},
+		"failed too early":    {`{name: a, do: {do: fail}, failed_when: result.rc > 3}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failure requested by the test"` + "\n"},
 		"not a condition":     {`{name: a, do: {say: {rc: 3}}, changed_when: result.rc}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="site.yaml:2:55: condition \"result.rc\" gives the number 3, want true or false"` + "\n"},
 	}
 	for name, tt := range tests {
@@ -252,8 +252,8 @@ h3 ok=0 changed=0 skipped=0 failed=0 failure="no route to host (tried 4 times)" 
 	}
 }
 
-// TestLostConnectionContinues: what is done is not done again, and a step that may
-// have changed something before the loss is followed by its handler.
+// TestLostConnectionContinues: completed steps are not repeated after a lost connection, and
+// a step that may have changed something before the loss notifies its handler.
 func TestLostConnectionContinues(t *testing.T) {
 	s := of(1)
 	lost := false

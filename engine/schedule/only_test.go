@@ -8,8 +8,8 @@ import (
 	"deployer/engine"
 )
 
-// TestOnlyHosts: what is not for a host it goes past without a word, and without
-// holding up those who wait behind it.
+// TestOnlyHosts: a host passes tasks of other hosts silently, and does not delay the hosts
+// that wait behind them.
 func TestOnlyHosts(t *testing.T) {
 	s := of(3)
 	prog := s.compile(t, `

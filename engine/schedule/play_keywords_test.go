@@ -25,7 +25,7 @@ func failOn(host, name string) func(string, engine.Step, doArgs) string {
 
 func TestAnyErrorsFatal(t *testing.T) {
 	for word, aborted := range map[string]string{
-		"any_errors_fatal: true": `h2 failed in play "all", for which any_errors_fatal is set: told to fail`, "any_errors_fatal: false": ""} {
+		"any_errors_fatal: true": `h2 failed in play "all", for which any_errors_fatal is set: failure requested by the test`, "any_errors_fatal: false": ""} {
 		s := of(4)
 		s.fleet.onStep = failOn("h2", "a")
 		report := s.run(t, t.Context(), "- hosts: all\n  "+word+"\n  tasks: [{name: a, do: {}}, {name: b, do: {}, barrier: true}]\n")

@@ -41,7 +41,7 @@ type put struct {
 
 func (p *put) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	if p.Fail {
-		return engine.Change{}, errors.New("told to fail")
+		return engine.Change{}, errors.New("failure requested by the test")
 	}
 	have, err := os.ReadFile(sys.Path(p.Path))
 	if err == nil && string(have) == p.Text {
@@ -313,7 +313,7 @@ func TestRealFailures(t *testing.T) {
 	if !h2.Unreachable {
 		t.Errorf("h2: %+v", h2)
 	}
-	if h3.Failure == nil || h3.Failure.Message != "told to fail" || h3.FailedStep != "two" {
+	if h3.Failure == nil || h3.Failure.Message != "failure requested by the test" || h3.FailedStep != "two" {
 		data, _ := json.Marshal(h3)
 		t.Errorf("h3: %s", data)
 	}

@@ -59,7 +59,7 @@ func newHookedHosts(hosts int) *hookedHosts {
 		defer w.mu.Unlock()
 		w.log = append(w.log, actx.Host()+" "+name)
 		if w.fail[actx.Host()+" "+name] {
-			return nil, fmt.Errorf("told to fail")
+			return nil, fmt.Errorf("failure requested by the test")
 		}
 		return nil, nil
 	}
@@ -127,34 +127,34 @@ func TestRolloutHooks(t *testing.T) {
 			prepare: func(w *hookedHosts) { w.fail["h1 drain"] = true },
 			log:     [2]string{"silence drain uncordon unsilence", ""}, outcome: engine.OutcomeRestored,
 			aborted: `h1 failed at "drain" in pre_tasks; its change was not begun; 1 other host was left as it is`,
-			failed:  "drain: told to fail: its change was not begun",
+			failed:  "drain: failure requested by the test: its change was not begun",
 		},
 		"pre_tasks fail on a host": {
 			prepare: func(w *hookedHosts) { w.fail["h1 silence"] = true },
 			log:     [2]string{"silence uncordon unsilence", ""}, outcome: engine.OutcomeRestored,
-			failed: "silence: told to fail: its change was not begun",
+			failed: "silence: failure requested by the test: its change was not begun",
 		},
 		"the change fails": {
 			prepare: func(w *hookedHosts) { w.allergy["h1"] = true },
 			log:     [2]string{"silence drain change sick back healthy uncordon unsilence", ""}, outcome: engine.OutcomeRestored,
 			aborted: `h1 failed at "healthy" after it was changed; it was restored (1 step) and passes its checks again`,
-			failed:  "healthy: told to fail: it was restored",
+			failed:  "healthy: failure requested by the test: it was restored",
 		},
 		"post_tasks fail": {
 			prepare: func(w *hookedHosts) { w.fail["h1 uncordon"] = true },
 			log:     [2]string{"silence drain change healthy uncordon", ""}, due: "h1", outcome: engine.OutcomeAborted,
 			aborted: `h1 failed at "uncordon" in post_tasks; its change has passed its checks and stays`,
-			failed:  "uncordon: told to fail: it is not in its previous state: its change has passed its checks and stays",
+			failed:  "uncordon: failure requested by the test: it is not in its previous state: its change has passed its checks and stays",
 		},
 		"the change and post_tasks fail": {
 			prepare: func(w *hookedHosts) { w.allergy["h1"], w.fail["h1 uncordon"] = true, true },
 			log:     [2]string{"silence drain change sick back healthy uncordon", ""}, due: "h1", outcome: engine.OutcomeAborted,
-			failed: `healthy: told to fail: it is not in its previous state: post_tasks failed too, at "uncordon": told to fail`,
+			failed: `healthy: failure requested by the test: it is not in its previous state: post_tasks failed too, at "uncordon": failure requested by the test`,
 		},
 		"pre_tasks and post_tasks fail": {
 			prepare: func(w *hookedHosts) { w.fail["h1 drain"], w.fail["h1 uncordon"] = true, true },
 			log:     [2]string{"silence drain uncordon", ""}, due: "h1", outcome: engine.OutcomeAborted,
-			failed: `drain: told to fail: it is not in its previous state: post_tasks failed too, at "uncordon": told to fail`,
+			failed: `drain: failure requested by the test: it is not in its previous state: post_tasks failed too, at "uncordon": failure requested by the test`,
 		},
 		"the host is lost during its change": {
 			prepare: func(w *hookedHosts) { w.lose["h1"] = true },

@@ -131,8 +131,8 @@ func rolled(w *rolloutHosts, masters, minions int) *scenario {
 	return s
 }
 
-// TestRolloutCanariesFirst: one minion, then one master, each alone and proved, then
-// the rest within the limits.
+// TestRolloutCanariesFirst: a rollout changes and proves one minion, then one master, each
+// alone, then the rest within the limits.
 func TestRolloutCanariesFirst(t *testing.T) {
 	w := newRolloutHosts()
 	w.pause = time.Millisecond
@@ -286,8 +286,8 @@ func TestRolloutNotInForce(t *testing.T) {
 	}
 }
 
-// TestRolloutInterrupted: who interrupts the run while a host is changed in a
-// rollout gets a host that has proved its change; nobody else is touched.
+// TestRolloutInterrupted: an interrupt during the change of a host ends the rollout after
+// this host has proved its change; no other host is changed.
 func TestRolloutInterrupted(t *testing.T) {
 	w := newRolloutHosts()
 	interrupt := make(chan struct{})

@@ -38,8 +38,8 @@ func race(t *testing.T, a, b *scenario) (ra, rb *engine.Report) {
 	return ra, rb
 }
 
-// TestConcurrentRuns: of two runs on the same hosts one does its work and the
-// other one is refused, names the first, and has changed nothing.
+// TestConcurrentRuns: the second of two runs on the same hosts is refused, names the first
+// run, and changes nothing.
 func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	a, b := of(5), of(5)

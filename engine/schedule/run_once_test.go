@@ -9,8 +9,8 @@ import (
 	"deployer/engine"
 )
 
-// TestRunOnceElectsTheFirst: who does it does not depend on who is fast, so that
-// a run does it where its plan has shown it.
+// TestRunOnceElectsTheFirst: the election does not depend on the speed of hosts, so that a
+// run executes the task on the host that its plan shows.
 func TestRunOnceElectsTheFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tasks string
@@ -83,7 +83,7 @@ func TestRunOnceWithoutTheFirst(t *testing.T) {
 	}
 }
 
-// TestRunOnceInThrottle: who has the turn does not wait for one that has not.
+// TestRunOnceInThrottle: the elected host does not wait for later arrivals.
 func TestRunOnceInThrottle(t *testing.T) {
 	s := of(3)
 	report := s.run(t, t.Context(), `

@@ -12,7 +12,7 @@ import (
 	"deployer/engine"
 )
 
-// TestOneSegment: what needs no answer from the controller goes out at once,
+// TestOneSegment: steps that need no answer from the controller are sent in one segment,
 // handlers included.
 func TestOneSegment(t *testing.T) {
 	s := of(2)
@@ -135,7 +135,7 @@ func TestFailureOfOneHost(t *testing.T) {
     - {name: d, do: {}, barrier: true}
 `)
 	want := `h1 ok=4 changed=0 skipped=0 failed=0
-h2 ok=1 changed=0 skipped=0 failed=1 failure="told to fail"
+h2 ok=1 changed=0 skipped=0 failed=1 failure="failure requested by the test"
 h3 ok=4 changed=0 skipped=0 failed=0
 `
 	if diff := cmp.Diff(want, summary(report)); diff != "" {

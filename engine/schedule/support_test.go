@@ -379,9 +379,9 @@ func (h *fakeHost) step(ctx context.Context, check bool, s engine.Step) (engine.
 		res.Status = engine.StatusChanged
 		res.Change = &engine.Change{Needed: true, Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/" + s.Name, Action: "replace"}}}
 	case "surely fail":
-		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "told to fail", Deterministic: true}
+		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failure requested by the test", Deterministic: true}
 	case "fail":
-		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "told to fail"}
+		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failure requested by the test"}
 	case "lose":
 		return res, true
 	}

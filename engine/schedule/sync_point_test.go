@@ -172,7 +172,8 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestThrottledHostsHoldNoFork: one fork is enough although many wait.
+// TestThrottledHostsHoldNoFork: hosts that wait at a throttle hold no fork: one fork is
+// enough for all.
 func TestThrottledHostsHoldNoFork(t *testing.T) {
 	s := of(10)
 	s.opts = func(o *Options) { o.Forks = 1 }
@@ -263,7 +264,7 @@ func TestNeedsThatCannotBeMetNamesTheRootCause(t *testing.T) {
 				text = e.Text
 			}
 		}
-		if !strings.Contains(text, `label "up"`) || !strings.Contains(text, "told to fail") {
+		if !strings.Contains(text, `label "up"`) || !strings.Contains(text, "failure requested by the test") {
 			t.Errorf("needs %s: the reason is %q", need, text)
 		}
 	}
@@ -479,7 +480,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetOfTheNextPlay: what one play tolerates is still counted by the next.
+// TestBudgetOfTheNextPlay: failures that one play tolerates count in the next play.
 func TestBudgetOfTheNextPlay(t *testing.T) {
 	s := of(2)
 	s.inv.groups = map[string][]string{"master": {"h1", "h2"}, "etcd": {}}
@@ -515,7 +516,7 @@ func TestBudgetOfTheNextPlay(t *testing.T) {
 	}
 }
 
-// TestNoGroupIsProtectedByItself: which groups may lose no host is the caller's knowledge.
+// TestNoGroupIsProtectedByItself: the caller determines the protected groups.
 func TestNoGroupIsProtectedByItself(t *testing.T) {
 	s := of(3)
 	s.inv.groups = map[string][]string{"master": {"h1"}, "etcd": {"h1"}}

@@ -182,27 +182,27 @@ func (h *host) performItem(ctx context.Context, c *taskCall, at *iteration) erro
 				return err
 			}
 		}
-		built, err := h.render(ctx, c, at)
+		rendered, err := h.render(ctx, c, at)
 		switch {
 		case err != nil:
 			return h.failItem(ctx, c, at, err)
-		case built.needsFlush: // it reads a result of the segment
+		case rendered.needsFlush: // it reads a result of the segment
 			if err := h.flush(ctx); err != nil {
 				return err
 			}
 			continue
-		case built.unknown != "":
-			h.skipUnknown(c, at, built.unknown)
+		case rendered.unknown != "":
+			h.skipUnknown(c, at, rendered.unknown)
 			return nil
-		case built.skip:
-			h.skipItem(c, at, built.reason)
+		case rendered.skip:
+			h.skipItem(c, at, rendered.reason)
 			return nil
-		case built.action != nil:
-			return h.runAction(ctx, c, at, built)
-		case built.delegate != nil:
-			return h.runDelegated(ctx, c, at, built)
+		case rendered.action != nil:
+			return h.runAction(ctx, c, at, rendered)
+		case rendered.delegate != nil:
+			return h.runDelegated(ctx, c, at, rendered)
 		}
-		return h.add(ctx, &entry{op: c.op, step: built.step, task: c.task, at: at,
+		return h.add(ctx, &entry{op: c.op, step: rendered.step, task: c.task, at: at,
 			needsEvaluation: c.task.NeedsEvaluation(), conditional: len(c.onChange) > 0})
 	}
 }

@@ -30,7 +30,7 @@ const lockIdleTimeout = 3 * time.Second
 
 // connectedHost is a host that is connected and not locked yet.
 type connectedHost struct {
-	link    *Connection
+	conn    *Connection
 	session *opened
 }
 
@@ -156,7 +156,7 @@ func (c *runLock) close() {
 func (c *runLock) majority(counts func(connectedHost) bool) bool {
 	n := 0
 	for _, a := range c.connected {
-		if slices.Contains(c.Guards, a.link.name) && counts(a) {
+		if slices.Contains(c.Guards, a.conn.name) && counts(a) {
 			n++
 		}
 	}

@@ -35,29 +35,29 @@ func (c *runLock) acquire(ctx context.Context) {
 			c.mu.Unlock()
 			return
 		}
-		verdict, worst := c.decide(held, time.Since(began))
+		verdict, holder := c.decide(held, time.Since(began))
 		switch verdict {
 		case lock.Refuse:
-			c.opts.Abort(refusedError(worst, len(held)-1))
+			c.opts.Abort(refusedError(holder, len(held)-1))
 			return
 		case lock.Release:
 			c.unlockAll(ctx)
 		}
-		at := slices.IndexFunc(c.connected, func(a connectedHost) bool { return a.link.name == worst.Host })
-		waits.report(c.connected[at].link, worst)
+		at := slices.IndexFunc(c.connected, func(a connectedHost) bool { return a.conn.name == holder.Host })
+		waits.report(c.connected[at].conn, holder)
 		_ = Sleep(ctx, c.opts.Stop, lockPollInterval+rand.N(lockPollInterval)) // its end is seen above
 	}
 }
 
 // decide returns what to do about the locks of other runs, and the lock that decides it.
 func (c *runLock) decide(held []*lock.Held, waited time.Duration) (lock.Decision, *lock.Held) {
-	verdict, worst := lock.Wait, held[0]
+	verdict, holder := lock.Wait, held[0]
 	for _, other := range held {
 		if v := lock.Decide(c.Holder, other.By, waited, c.MaxWait); v > verdict {
-			verdict, worst = v, other
+			verdict, holder = v, other
 		}
 	}
-	return verdict, worst
+	return verdict, holder
 }
 
 func refusedError(held *lock.Held, more int) error {
@@ -101,7 +101,7 @@ func (c *runLock) lock(ctx context.Context, a connectedHost) error {
 	}
 	l, ok := a.session.Session.(Locker)
 	if !ok {
-		return fmt.Errorf("%s cannot be locked", a.link.name)
+		return fmt.Errorf("%s cannot be locked", a.conn.name)
 	}
 	if err := l.Lock(ctx, c.Holder); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 			c.opts.Abort(refusedError(held, 0))
 			return context.Cause(c.opts.Stop)
 		}
-		waits.report(a.link, held)
+		waits.report(a.conn, held)
 		if err := Sleep(ctx, c.opts.Stop, lockPollInterval); err != nil {
 			return err
 		}
@@ -134,20 +134,20 @@ func (c *runLock) lockSingle(ctx context.Context, a connectedHost) error {
 
 // lockWait emits once for which lock the run waits.
 type lockWait struct {
-	link *Connection
+	conn *Connection
 	text string
 }
 
 func (w *lockWait) report(l *Connection, held *lock.Held) {
-	if text := "for the lock: " + held.Error(); w.link != l || w.text != text {
+	if text := "for the lock: " + held.Error(); w.conn != l || w.text != text {
 		w.done()
-		w.link, w.text = l, text
+		w.conn, w.text = l, text
 		l.emitWait(text)
 	}
 }
 
 func (w *lockWait) done() {
-	if w.link != nil {
-		w.link.emitWait("")
+	if w.conn != nil {
+		w.conn.emitWait("")
 	}
 }

@@ -27,8 +27,8 @@ type tried struct {
 	refused []string      // hosts that refused the password; guarded by turn
 }
 
-// Turn is the right to try a password on one host.
-type Turn struct {
+// Attempt is the right to try a password on one host.
+type Attempt struct {
 	of   *tried
 	mine bool // this turn holds the token
 }
@@ -47,7 +47,7 @@ func (e *RefusedError) Error() string {
 
 // Take waits until the password of a user may be tried. The caller must end the
 // turn. The error is a *RefusedError, or the cause of ctx.
-func (p *Passwords) Take(ctx context.Context, user, password string) (*Turn, error) {
+func (p *Passwords) Take(ctx context.Context, user, password string) (*Attempt, error) {
 	t := p.find(user, password)
 	select {
 	case t.turn <- struct{}{}:
@@ -56,13 +56,13 @@ func (p *Passwords) Take(ctx context.Context, user, password string) (*Turn, err
 	}
 	if t.good {
 		<-t.turn
-		return &Turn{of: t}, nil
+		return &Attempt{of: t}, nil
 	}
 	if len(t.refused) >= maxRefusals {
 		defer func() { <-t.turn }()
 		return nil, &RefusedError{User: user, On: t.refused}
 	}
-	return &Turn{of: t, mine: true}, nil
+	return &Attempt{of: t, mine: true}, nil
 }
 
 func (p *Passwords) find(user, password string) *tried {
@@ -80,7 +80,7 @@ func (p *Passwords) find(user, password string) *tried {
 
 // End ends the turn with the outcome of the login on a host. An error unrelated to
 // the password decides nothing.
-func (t *Turn) End(host string, err error) {
+func (t *Attempt) End(host string, err error) {
 	if !t.mine {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-func TestHostless(t *testing.T) {
+func TestNormalizeHosts(t *testing.T) {
 	for _, tt := range []struct{ host, text, want string }{
 		{"n1", "n1: connect: dial tcp 10.0.0.1:22: refused", "HOST: connect: dial tcp ADDRESS:22: refused"},
 		{"n1", "n10: lost on n1.example and n1", "n10: lost on n1.example and HOST"},

@@ -212,7 +212,7 @@ func TestBuildsTakeTurns(t *testing.T) {
 	buildPause(t, dir, t.TempDir())
 }
 
-func TestPauseEndsWhenTold(t *testing.T) {
+func TestPauseEndsOnSIGTERM(t *testing.T) {
 	work := t.TempDir()
 	if err := (module{name: "pause", own: true}).compile(t.Context(), runtime.GOARCH, filepath.Join(work, "pause")); err != nil {
 		t.Fatal(err)

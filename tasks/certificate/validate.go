@@ -88,7 +88,7 @@ func (w Want) validate(certPEM, caPEM []byte, key crypto.Signer, keyPath string,
 	case cert.NotBefore.UTC().Format(time.RFC3339) < w.IssuedBefore:
 		return faultf(stateOutdated, "it was issued on %s", day(cert.NotBefore))
 	}
-	if difference := certnames.Of(cert).Difference(w.names()); difference != "" {
+	if difference := certnames.FromCertificate(cert).Difference(w.names()); difference != "" {
 		return fault{stateNames, difference}
 	}
 	return fault{}

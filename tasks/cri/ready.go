@@ -72,7 +72,7 @@ func (r *Ready) proved(ctx context.Context, sys engine.System, now unit.Identity
 	if receipt.Read(sys, r.receipt(), &has) && has == (proof{now.Invocation, now.PID}) {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	pods, err := r.client(sys).pods(ctx)
 	if err != nil || r.ready(ctx, sys) != nil {
@@ -128,13 +128,13 @@ func (r *Ready) prove(ctx context.Context, sys engine.System, timeout time.Durat
 	return true, receipt.Write(sys, r.receipt(), proof{after.Invocation, after.PID})
 }
 
-// lookTimeout is the maximum duration of one attempt; a runtime answers within
+// attemptTimeout is the maximum duration of one attempt; a runtime answers within
 // milliseconds.
-const lookTimeout = 5 * time.Second
+const attemptTimeout = 5 * time.Second
 
 // ready reads the runtime's own conditions once.
 func (r *Ready) ready(ctx context.Context, sys engine.System) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("no answer within %s", lookTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, attemptTimeout, fmt.Errorf("no answer within %s", attemptTimeout))
 	defer cancel()
 	all, err := r.client(sys).conditions(ctx)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Of returns the example of a kind of task, a YAML list of tasks; empty when there
+// YAML returns the example of a kind of task, a YAML list of tasks; empty when there
 // is none.
-func Of(kind string) string {
+func YAML(kind string) string {
 	text, err := files.ReadFile(kind + ".yaml")
 	if err != nil {
 		return ""
@@ -25,7 +25,7 @@ func Of(kind string) string {
 func In(kinds []engine.Kind) []engine.Kind {
 	for i, k := range kinds {
 		if k.Example == "" {
-			kinds[i].Example = Of(k.Name)
+			kinds[i].Example = YAML(k.Name)
 		}
 	}
 	return kinds

@@ -12,11 +12,11 @@ import (
 // Checks sends one request to each of several addresses. A failed request is part of the
 // output, not an error.
 type Checks struct {
-	Checks []Named `yaml:"checks" required:"true" doc:"the requests"`
+	Checks []Check `yaml:"checks" required:"true" doc:"the requests"`
 }
 
-// Named is a request with its name in the report.
-type Named struct {
+// Check is a request with its name in the report.
+type Check struct {
 	Name string `yaml:"name" required:"true" doc:"name of the request in the report"`
 
 	URL        string `yaml:"url" required:"true" doc:"http or https URL"`
@@ -31,7 +31,7 @@ type Named struct {
 
 var _ engine.Module = (*Checks)(nil)
 
-func (n Named) http() HTTP {
+func (n Check) http() HTTP {
 	return HTTP{
 		URL: n.URL, CA: n.CA, Cert: n.Cert, Key: n.Key, ServerName: n.ServerName,
 		Insecure: n.Insecure, Status: n.Status, Body: n.Body,
@@ -49,7 +49,7 @@ func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	return engine.NoChange(checkresult.Output(rows)), nil
 }
 
-func (n Named) ask(ctx context.Context, sys engine.System) checkresult.Row {
+func (n Check) ask(ctx context.Context, sys engine.System) checkresult.Row {
 	began := time.Now()
 	detail, err := n.http().Do(ctx, sys)
 	if err != nil {

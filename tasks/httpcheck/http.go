@@ -141,16 +141,16 @@ func (h HTTP) client(sys engine.System) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: stay}, nil
 }
 
-// Final is an error that further attempts would repeat.
-type Final struct{ Err error }
+// PermanentError is an error that further attempts would repeat.
+type PermanentError struct{ Err error }
 
 // Error returns the text of Err.
-func (f *Final) Error() string { return f.Err.Error() }
+func (f *PermanentError) Error() string { return f.Err.Error() }
 
 // Unwrap returns Err.
-func (f *Final) Unwrap() error { return f.Err }
+func (f *PermanentError) Unwrap() error { return f.Err }
 
-// Poll calls try every interval until it succeeds, returns a *Final error, or the
+// Poll calls try every interval until it succeeds, returns a *PermanentError, or the
 // timeout passes. It returns the error of the last attempt. waiting, when not nil, is
 // called with each new reason.
 func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(string), try func(context.Context) error) error {
@@ -166,7 +166,7 @@ func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(str
 		if cause := context.Cause(ctx); cause != nil {
 			return errors.Join(cause, err)
 		}
-		if final, ok := errors.AsType[*Final](err); ok {
+		if final, ok := errors.AsType[*PermanentError](err); ok {
 			return final.Err
 		}
 		if !time.Now().Before(deadline) {

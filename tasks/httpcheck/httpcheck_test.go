@@ -110,7 +110,7 @@ func TestCheckRows(t *testing.T) {
 	t.Parallel()
 	s := server(t, false)
 	sys := tasktest.New(t)
-	change := tasktest.Check(t, sys, &Checks{Checks: []Named{{Name: "a", URL: s.URL + "/ok"}, {Name: "b", URL: s.URL + "/x"}}})
+	change := tasktest.Check(t, sys, &Checks{Checks: []Check{{Name: "a", URL: s.URL + "/ok"}, {Name: "b", URL: s.URL + "/x"}}})
 	rows := change.Output["checks"].([]any)
 	if a, b := rows[0].(map[string]any), rows[1].(map[string]any); a["ok"] != true || b["ok"] != false || b["check"] != "b" {
 		t.Errorf("rows %v", rows)

@@ -82,7 +82,7 @@ func (m *Mount) todo(sys engine.System, tableDiffers bool) (string, error) {
 		return "mount", nil
 	case !m.line().mountedAs(sys, *now):
 		return "move", nil
-	case tableDiffers || !now.honours(m.line().opts):
+	case tableDiffers || !now.hasOptions(m.line().opts):
 		return "remount", nil
 	}
 	return "", nil

@@ -168,12 +168,12 @@ func TestMountedAsWanted(t *testing.T) {
 	for want, have := range map[string]string{
 		"defaults": "rw,relatime", "noatime": "rw,noatime", "ro,noexec": "ro,noexec,relatime", "rw,exec,size=1g": "rw,relatime,size=1048576k",
 	} {
-		if !(present{options: have}).honours(want) {
+		if !(present{options: have}).hasOptions(want) {
 			t.Errorf("%s is not seen in %s", want, have)
 		}
 	}
 	for want, have := range map[string]string{"ro": "rw", "rw": "ro", "nodev": "rw,nosuid", "suid": "rw,nosuid"} {
-		if (present{options: have}).honours(want) {
+		if (present{options: have}).hasOptions(want) {
 			t.Errorf("%s is seen in %s", want, have)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // of all sources, or of the named one.
 func listsReceipt(source string) string { return receipt.Path("packages", "lists", source) }
 
-// freshen refreshes the lists of packages when they are older than valid, or older than
+// refreshLists refreshes the lists of packages when they are older than valid, or older than
 // a file that defines sources.
-func freshen(ctx context.Context, sys engine.System, m manager, valid time.Duration) error {
+func refreshLists(ctx context.Context, sys engine.System, m manager, valid time.Duration) error {
 	info, err := os.Stat(sys.Path(listsReceipt("")))
 	if err == nil && age(info) < valid && !sourcesNewer(sys, m, info.ModTime()) {
 		return nil

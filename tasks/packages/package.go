@@ -62,7 +62,7 @@ func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, 
 		return engine.Change{}, err
 	}
 	if p.UpdateCache {
-		if err := freshen(ctx, sys, m, cmp.Or(p.CacheValidTime, defaultCacheValid)); err != nil {
+		if err := refreshLists(ctx, sys, m, cmp.Or(p.CacheValidTime, defaultCacheValid)); err != nil {
 			return engine.Change{}, err
 		}
 	}

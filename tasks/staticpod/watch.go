@@ -37,24 +37,24 @@ type watch struct {
 	old replacement
 }
 
-// try returns nil when the pod runs and answers, and a httpcheck.Final error when
+// try returns nil when the pod runs and answers, and a *httpcheck.PermanentError when
 // waiting is useless.
 func (w *watch) try(ctx context.Context) error {
 	logs := logFiles(w.sys, w.manifest)
 	if w.before == nil {
 		w.before = restartsOf(logs)
 	}
-	err := w.glance(ctx, strings.Join(logs, " "))
+	err := w.checkChanged(ctx, strings.Join(logs, " "))
 	if err == nil {
 		return nil
 	}
 	if again := restartsOf(logs).since(w.before); again != nil {
-		return &httpcheck.Final{Err: fmt.Errorf("%w: %w", err, again)}
+		return &httpcheck.PermanentError{Err: fmt.Errorf("%w: %w", err, again)}
 	}
 	return err
 }
 
-func (w *watch) glance(ctx context.Context, logs string) error {
+func (w *watch) checkChanged(ctx context.Context, logs string) error {
 	// A pod that does not answer needs no query, unless it waits for the end of an
 	// older one.
 	silent := w.ready.answers(ctx, w.sys)

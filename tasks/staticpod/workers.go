@@ -27,7 +27,7 @@ type workers struct {
 	since  map[string]time.Time
 }
 
-// try returns nil when a new worker has stayed, and a httpcheck.Final error when the main
+// try returns nil when a new worker has stayed, and a *httpcheck.PermanentError when the main
 // process has ended.
 func (w *workers) try(context.Context) error {
 	now, err := children(w.sys, w.main)
@@ -35,7 +35,7 @@ func (w *workers) try(context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(w.sys.Path("/proc/" + w.main)); err != nil {
-		return &httpcheck.Final{Err: fmt.Errorf("its main process %s has ended", w.main)}
+		return &httpcheck.PermanentError{Err: fmt.Errorf("its main process %s has ended", w.main)}
 	}
 	seen := w.since
 	w.since = map[string]time.Time{}

@@ -48,7 +48,7 @@ func idle(s engine.State) bool {
 }
 
 func restore(ctx context.Context, sys engine.System, name string, now, to engine.State) error {
-	verbs := unfiling(now, to)
+	verbs := unitFileActions(now, to)
 	if now[keyActive] == "yes" && to[keyActive] != "yes" {
 		verbs = append([]string{"stop"}, verbs...)
 	}
@@ -65,9 +65,9 @@ func restore(ctx context.Context, sys engine.System, name string, now, to engine
 	return err
 }
 
-// unfiling returns the verbs that bring a unit's links below /etc from one state
+// unitFileActions returns the verbs that bring a unit's links below /etc from one state
 // into another.
-func unfiling(now, to engine.State) []string {
+func unitFileActions(now, to engine.State) []string {
 	from, want := now[keyEnabled], to[keyEnabled]
 	on := []string{"enabled", "alias"}
 	var out []string

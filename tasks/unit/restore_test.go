@@ -29,7 +29,7 @@ func TestVerbsBetweenUnitFileStates(t *testing.T) {
 		{"enabled", "static", "disable"},
 	}
 	for _, tt := range tests {
-		got := strings.Join(unfiling(engine.State{keyEnabled: tt.from}, engine.State{keyEnabled: tt.to}), " ")
+		got := strings.Join(unitFileActions(engine.State{keyEnabled: tt.from}, engine.State{keyEnabled: tt.to}), " ")
 		if got != tt.verbs {
 			t.Errorf("%s -> %s: %q, want %q", tt.from, tt.to, got, tt.verbs)
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // try evaluates the conditions once; the error describes the first one that is not met.
-func (w *For) try(ctx context.Context, sys engine.System) error {
+func (w *Condition) try(ctx context.Context, sys engine.System) error {
 	switch w.State {
 	case "stopped", "absent":
 		return w.gone(ctx, sys)
@@ -29,7 +29,7 @@ func (w *For) try(ctx context.Context, sys engine.System) error {
 	return w.there(ctx, sys)
 }
 
-func (w *For) there(ctx context.Context, sys engine.System) error {
+func (w *Condition) there(ctx context.Context, sys engine.System) error {
 	if w.Path != "" {
 		if found, err := w.found(sys); err != nil || !found {
 			return cmp.Or(err, fmt.Errorf("%s does not match %q yet", w.Path, w.SearchRegex))
@@ -59,7 +59,7 @@ func (w *For) there(ctx context.Context, sys engine.System) error {
 
 // gone requires that ports and sockets refuse connections. A timeout is not enough: the
 // server may be slow.
-func (w *For) gone(ctx context.Context, sys engine.System) error {
+func (w *Condition) gone(ctx context.Context, sys engine.System) error {
 	if w.Path != "" {
 		found, err := w.found(sys)
 		if err == nil && found {
@@ -85,7 +85,7 @@ func (w *For) gone(ctx context.Context, sys engine.System) error {
 	return nil
 }
 
-func matching(w *For) string {
+func matching(w *Condition) string {
 	if w.SearchRegex == "" {
 		return ""
 	}
@@ -97,7 +97,7 @@ func matching(w *For) string {
 const maxSearched = 8 << 20
 
 // found reports whether the path exists and matches; the error describes why not.
-func (w *For) found(sys engine.System) (bool, error) {
+func (w *Condition) found(sys engine.System) (bool, error) {
 	info, err := w.stat(sys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("%s does not exist yet: %w", w.Path, err)
@@ -131,7 +131,7 @@ func (w *For) found(sys engine.System) (bool, error) {
 	return want.Match(content), nil
 }
 
-func (w *For) stat(sys engine.System) (fs.FileInfo, error) {
+func (w *Condition) stat(sys engine.System) (fs.FileInfo, error) {
 	if w.Follow {
 		return os.Stat(sys.Path(w.Path))
 	}
@@ -139,14 +139,14 @@ func (w *For) stat(sys engine.System) (fs.FileInfo, error) {
 }
 
 // open opens the file without waiting for the other end of a pipe.
-func (w *For) open(sys engine.System) (*os.File, error) {
+func (w *Condition) open(sys engine.System) (*os.File, error) {
 	if w.Follow {
 		return os.OpenFile(sys.Path(w.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	}
 	return hostfile.Open(sys, w.Path)
 }
 
-func (w *For) address() string {
+func (w *Condition) address() string {
 	return net.JoinHostPort(cmp.Or(w.Host, "127.0.0.1"), strconv.Itoa(w.Port))
 }
 

@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/poll"
 )
 
-// For waits until all given conditions are met. It changes nothing.
-type For struct {
+// Condition waits until all given conditions are met. It changes nothing.
+type Condition struct {
 	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
 	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`
 	Path        string          `yaml:"path" doc:"absolute path that must exist"`
@@ -34,9 +34,9 @@ type For struct {
 	Msg         string          `yaml:"msg" doc:"error after the timeout, before the reason; default: the time waited"`
 }
 
-var _ engine.Module = (*For)(nil)
+var _ engine.Module = (*Condition)(nil)
 
-func (w *For) valid() error {
+func (w *Condition) valid() error {
 	gone := w.State == "stopped" || w.State == "absent"
 	switch {
 	case w.Port == 0 && w.Path == "" && w.Socket == "" && w.HTTP == nil && len(w.Command) == 0 && w.Delay == 0:
@@ -56,7 +56,7 @@ func (w *For) valid() error {
 
 // Check evaluates the conditions once. Apply waits for those that are not met, so that a
 // dry run does not wait for a service that it has not started.
-func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+func (w *Condition) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := w.valid(); err != nil {
 		return engine.Change{}, err
 	}
@@ -67,7 +67,7 @@ func (w *For) Check(ctx context.Context, sys engine.System) (engine.Change, erro
 }
 
 // Apply polls until all conditions are met.
-func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+func (w *Condition) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	timeout := cmp.Or(w.Timeout, time.Minute)
 	began := time.Now()
 	if err := w.pause(ctx, sys); err != nil {
@@ -83,7 +83,7 @@ func (w *For) Apply(ctx context.Context, sys engine.System, _ engine.Change) (en
 	return engine.Output{"waited": true, "elapsed_seconds": elapsed.Seconds()}, nil
 }
 
-func (w *For) pause(ctx context.Context, sys engine.System) error {
+func (w *Condition) pause(ctx context.Context, sys engine.System) error {
 	if w.Delay == 0 {
 		return nil
 	}
@@ -92,4 +92,4 @@ func (w *For) pause(ctx context.Context, sys engine.System) error {
 }
 
 // Gate repeats the wait after a revert.
-func (w *For) Gate() any { return w }
+func (w *Condition) Gate() any { return w }

@@ -47,44 +47,44 @@ func TestWaitsForEachKind(t *testing.T) {
 	}))
 	defer server.Close()
 	tests := map[string]struct {
-		module *For
+		module *Condition
 		appear func() (func() error, error)
 	}{
-		"path": {&For{Path: "/run/x"}, func() (func() error, error) { sys.Write(t, "/run/x", "", 0o644); return nil, nil }},
-		"port": {&For{Port: port}, func() (func() error, error) {
+		"path": {&Condition{Path: "/run/x"}, func() (func() error, error) { sys.Write(t, "/run/x", "", 0o644); return nil, nil }},
+		"port": {&Condition{Port: port}, func() (func() error, error) {
 			l, err := net.Listen("tcp", listener.Addr().String())
 			if err != nil {
 				return nil, err
 			}
 			return l.Close, nil
 		}},
-		"socket": {&For{Socket: "/run/s"}, func() (func() error, error) {
+		"socket": {&Condition{Socket: "/run/s"}, func() (func() error, error) {
 			l, err := net.Listen("unix", sys.Path("/run/s"))
 			if err != nil {
 				return nil, err
 			}
 			return l.Close, nil
 		}},
-		"text": {&For{Path: "/run/log", SearchRegex: "(?m)^ready$"}, func() (func() error, error) {
+		"text": {&Condition{Path: "/run/log", SearchRegex: "(?m)^ready$"}, func() (func() error, error) {
 			sys.Write(t, "/run/log", "starting\nready\n", 0o644)
 			return nil, nil
 		}},
-		"command": {&For{Command: hostcmd.Words{"test", "-e", sys.Path("/run/made")}}, func() (func() error, error) {
+		"command": {&Condition{Command: hostcmd.Words{"test", "-e", sys.Path("/run/made")}}, func() (func() error, error) {
 			sys.Write(t, "/run/made", "", 0o644)
 			return nil, nil
 		}},
-		"path gone": {&For{Path: "/run/lock", State: "absent"}, func() (func() error, error) { return nil, os.Remove(sys.Path("/run/lock")) }},
-		"text gone": {&For{Path: "/run/busy", SearchRegex: "^busy", State: "absent"}, func() (func() error, error) {
+		"path gone": {&Condition{Path: "/run/lock", State: "absent"}, func() (func() error, error) { return nil, os.Remove(sys.Path("/run/lock")) }},
+		"text gone": {&Condition{Path: "/run/busy", SearchRegex: "^busy", State: "absent"}, func() (func() error, error) {
 			sys.Write(t, "/run/busy", "idle", 0o644)
 			return nil, nil
 		}},
-		"port closed":   {&For{Port: closing.Addr().(*net.TCPAddr).Port, State: "stopped"}, func() (func() error, error) { return nil, closing.Close() }},
-		"socket closed": {&For{Socket: "/run/closing", State: "stopped"}, func() (func() error, error) { return nil, unix.Close() }},
-		"drained": {&For{Port: 8080, State: "drained"}, func() (func() error, error) {
+		"port closed":   {&Condition{Port: closing.Addr().(*net.TCPAddr).Port, State: "stopped"}, func() (func() error, error) { return nil, closing.Close() }},
+		"socket closed": {&Condition{Socket: "/run/closing", State: "stopped"}, func() (func() error, error) { return nil, unix.Close() }},
+		"drained": {&Condition{Port: 8080, State: "drained"}, func() (func() error, error) {
 			sys.Write(t, "/proc/net/tcp", "  sl  local_address rem_address   st\n   0: 00000000:1F90 00000000:0000 0A 0\n", 0o644)
 			return nil, nil
 		}},
-		"http": {&For{HTTP: &httpcheck.HTTP{URL: server.URL, Body: `"health":"true"`}}, func() (func() error, error) { ready.Store(true); return nil, nil }},
+		"http": {&Condition{HTTP: &httpcheck.HTTP{URL: server.URL, Body: `"health":"true"`}}, func() (func() error, error) { ready.Store(true); return nil, nil }},
 	}
 	for name, tt := range tests {
 		tt.module.Interval, tt.module.Timeout = 5*time.Millisecond, 10*time.Second
@@ -119,7 +119,7 @@ func TestTimeoutErrorNamesTheReason(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/run/there", "x", 0o644)
-	for want, m := range map[string]*For{
+	for want, m := range map[string]*Condition{
 		"/run/x does not exist yet":    {Path: "/run/x"},
 		"connect":                      {Socket: "/run/s"},
 		"path \"x\" is not absol":      {Path: "x", Port: 1},
@@ -144,7 +144,7 @@ func TestTimeoutErrorNamesTheReason(t *testing.T) {
 func TestPause(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
-	m := &For{Delay: 30 * time.Millisecond}
+	m := &Condition{Delay: 30 * time.Millisecond}
 	if change := tasktest.Check(t, sys, m); !change.Wait {
 		t.Errorf("change %+v, want a wait", change)
 	}

@@ -69,8 +69,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestWrittenFormat: what is written now is what the golden files of the present
-// format have.
+// TestWrittenFormat: the present writer produces the golden file of the present format.
 func TestWrittenFormat(t *testing.T) {
 	dir := t.TempDir()
 	writeGoldenState(t, dir)

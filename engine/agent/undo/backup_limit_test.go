@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNotKept(t *testing.T) {
+func TestWithoutBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for size, want := range map[int64]string{0: "", smallFile: "", maxKeptFile + 1: "it is larger than 512 MiB, the limit for backups"} {

@@ -12,8 +12,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestSecretsExpire: what a secret step has replaced goes when the next run begins
-// a week after; other contents stay.
+// TestSecretsExpire: backups of secret steps are removed when a run begins more than a week
+// after them; other backups stay.
 func TestSecretsExpire(t *testing.T) {
 	s, root := testStore(t)
 	for name, content := range map[string]string{"secret": "old secret", "open": "old file"} {

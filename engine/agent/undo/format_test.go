@@ -56,8 +56,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestWrittenFormat: what is written now is what the golden file of the present format
-// has.
+// TestWrittenFormat: the present writer produces the golden file of the present format.
 func TestWrittenFormat(t *testing.T) {
 	dir := t.TempDir()
 	writeGoldenLog(t, dir)

@@ -17,7 +17,7 @@ type passwordLogin struct {
 	ctx  context.Context
 	t    Target
 	all  *transport.Passwords
-	turn *transport.Turn // nil until the password was sent
+	turn *transport.Attempt // nil until the password was sent
 	err  error           // why the password was not sent
 }
 

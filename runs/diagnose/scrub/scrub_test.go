@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TestText: what stays and what goes, by examples.
+// TestText: texts that look like secrets are removed, and other texts stay.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

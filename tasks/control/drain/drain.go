@@ -15,8 +15,8 @@ import (
 // undoTime is the maximum duration of undoing a cordon.
 const undoTime = 30 * time.Second
 
-// Done is the result of a drain.
-type Done struct {
+// Result is the result of a drain.
+type Result struct {
 	Evicted int    // number of evicted pods that are gone
 	Was     Cordon // state of the node before
 }
@@ -25,9 +25,9 @@ type Done struct {
 // fails within the timeout, or ctx ends, it makes the node schedulable again, unless
 // somebody else had cordoned it before. The error lists the remaining pods with the
 // reason for each.
-func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress func(string)) (Done, error) {
+func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress func(string)) (Result, error) {
 	if o.Timeout <= 0 {
-		return Done{}, errors.New("timeout must be more than 0, because a drain may never end")
+		return Result{}, errors.New("timeout must be more than 0, because a drain may never end")
 	}
 	d := &drainer{c: c, node: name, o: o, progress: progress}
 	late := &lateError{timeout: o.Timeout}
@@ -38,14 +38,14 @@ func Drain(ctx context.Context, c *kube.Client, name string, o Options, progress
 		err = d.evictAll(limited)
 	}
 	if err == nil {
-		return Done{Evicted: d.evicted, Was: was}, nil
+		return Result{Evicted: d.evicted, Was: was}, nil
 	}
 	if cause := context.Cause(limited); cause != nil && ctx.Err() == nil {
 		err = cause
 	} else if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return Done{Evicted: d.evicted, Was: was}, d.failed(ctx, err, was)
+	return Result{Evicted: d.evicted, Was: was}, d.failed(ctx, err, was)
 }
 
 // lateError is the error after the timeout.

@@ -144,8 +144,8 @@ func (g *gate) localAPIError(ctx context.Context, l lease, p process) error {
 	if err != nil {
 		return nil //nolint:nilerr // the lease then decides
 	}
-	local := httpcheck.Named{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
-	res, err := g.actx.RunOn(ctx, g.actx.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Named{local}})
+	local := httpcheck.Check{Name: "api", URL: c.API.Local + "/readyz", CA: cluster.CAPath(cluster.AuthorityCluster)}
+	res, err := g.actx.RunOn(ctx, g.actx.Host(), "http_check", &httpcheck.Checks{Checks: []httpcheck.Check{local}})
 	if err != nil || res.Failure != nil {
 		return nil //nolint:nilerr // the lease then decides
 	}

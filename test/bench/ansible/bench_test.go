@@ -63,7 +63,7 @@ func TestSameTasks(t *testing.T) {
 	}
 }
 
-// TestSameContent: what deployer renders is what the script has inside.
+// TestSameContent: deployer renders the content that the script contains.
 func TestSameContent(t *testing.T) {
 	m := testMaterial(t)
 	for _, h := range m.hosts {

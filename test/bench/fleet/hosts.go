@@ -56,7 +56,7 @@ func hostsCommand() *cobra.Command {
 
 // serveHosts runs the hosts and leaves two inventories in dir.
 func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reader, out io.Writer) error {
-	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName, Other: swallow})
+	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName, Other: discardInput})
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func profile(path string) (end func() error, err error) {
 	}, nil
 }
 
-// swallow takes what is sent to a host and keeps none of it.
-func swallow(_ context.Context, c sshtest.Command) int {
+// discardInput takes what is sent to a host and keeps none of it.
+func discardInput(_ context.Context, c sshtest.Command) int {
 	if _, err := io.Copy(io.Discard, c.Stdin); err != nil {
 		return 1
 	}

@@ -70,7 +70,7 @@ func send(ctx context.Context, conn transport.Conn) error {
 	data := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
 	for range transportBytes / len(data) {
-		exit, err := conn.Exec(ctx, "swallow", bytes.NewReader(data), nil)
+		exit, err := conn.Exec(ctx, "discardInput", bytes.NewReader(data), nil)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 func TestLine(t *testing.T) {
 	dir := t.TempDir()
-	f, err := fleet.Start(3, fleet.Options{Dir: dir, Name: hostName, Other: swallow})
+	f, err := fleet.Start(3, fleet.Options{Dir: dir, Name: hostName, Other: discardInput})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,9 +98,9 @@ func deviceOf(src string) string {
 // the kernel shows by omitting the option.
 var flags = map[string]string{"ro": "rw", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime", "nodiratime": "diratime"}
 
-// honours reports whether the mount has the wanted flags. Other options belong to the
+// hasOptions reports whether the mount has the wanted flags. Other options belong to the
 // file system, which shows them in its own words.
-func (p present) honours(want string) bool {
+func (p present) hasOptions(want string) bool {
 	has := strings.Split(p.options, ",")
 	if slices.Contains(strings.Split(p.super, ","), "ro") {
 		has = append(has, "ro")
