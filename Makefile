@@ -151,6 +151,7 @@ faults: ## break runs at every place where they can break
 e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
+	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
 
 # SCENARIO=NAME runs one scenario, SEED=N repeats its random instants.

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -29,13 +30,14 @@ func apiserverFlag(s *site) {
 	s.unchanged("after the revert")
 }
 
-// kubeletValue rolls a value of the kubelets out and reverts it.
+// kubeletValue rolls a value of the kubelets out and reverts it. No other process restarts.
 func kubeletValue(s *site) {
 	good := s.inventory()
 	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "overrides", "kubelet")["maxPods"] = 120
 	})
+	running := s.running("kubelet")
 	s.Must("install")
 	for _, n := range nodes {
 		if got := s.Kubectl("m1", "get node "+n+" -o 'jsonpath={.status.capacity.pods}'"); got != "120" {
@@ -43,6 +45,7 @@ func kubeletValue(s *site) {
 		}
 	}
 	s.Must("revert", s.LastRun().Run, "--yes")
+	s.requireRunning(running, "kubelet")
 	s.setInventory(good)
 	if diff := cmp.Diff(before, s.Digests("/var/lib/kubelet/config.yaml", nodes)); diff != "" {
 		s.T.Errorf("the kubelet's configuration (- before, + after the revert):\n%s", diff)
@@ -70,6 +73,121 @@ func badKubeletValue(s *site) {
 	s.RequireReady(nodes)
 }
 
+// badAPIServerValue rolls a flag out with which an API server ends at its start: it stops at
+// the first master, which is restored, and no other process restarts.
+func badAPIServerValue(s *site) {
+	const manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+	good := s.inventory()
+	before, running := s.Digests(manifest, masters), s.running("kube-apiserver")
+	servers := map[string]string{}
+	for _, m := range masters {
+		servers[m] = s.Shell(m, "pidof kube-apiserver")
+	}
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "apiserver", "extra_args")["egress-selector-config-file"] = "/no-such-file.yaml"
+	})
+	o := s.Deployer("install")
+	s.setInventory(good)
+	s.RequireExit(o, 6)
+	s.RequireTexts(o.All(), "no-such-file.yaml", "it was restored")
+	if diff := cmp.Diff(before, s.Digests(manifest, masters)); diff != "" {
+		s.T.Errorf("the manifests (- before, + after):\n%s", diff)
+	}
+	restarted := 0
+	for m, was := range servers {
+		if s.Shell(m, "pidof kube-apiserver") != was {
+			restarted++
+		}
+	}
+	if restarted != 1 {
+		s.T.Errorf("the API servers of %d masters have restarted, want that of the first", restarted)
+	}
+	s.requireRunning(running, "kube-apiserver")
+	s.unchanged("without the bad value")
+}
+
+// containerdValue rolls a value of containerd out while a pod with a host port answers, and
+// reverts it. containerd restarts, and no container does.
+func containerdValue(s *site) {
+	good := s.inventory()
+	pod := s.hostPortPod("n1")
+	running := s.running("containerd")
+	started := s.containers()
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "overrides", "containerd")["max_container_log_line_size"] = 32768
+	})
+	s.Must("install")
+	s.Must("revert", s.LastRun().Run, "--yes")
+	s.setInventory(good)
+	s.requireRunning(running, "containerd")
+	if diff := cmp.Diff(started, s.containers()); diff != "" {
+		s.T.Errorf("the containers of the nodes' pods (- before, + after):\n%s", diff)
+	}
+	pod.requireAnswers()
+	s.Kubectl("m1", "delete pod host-port")
+	s.unchanged("after the revert")
+}
+
+// hostPort is a pod that answers at port 18080 of its node.
+type hostPort struct {
+	s    *site
+	node string
+}
+
+// hostPortPod starts a pod with a host port on a node.
+func (s *site) hostPortPod(node string) hostPort {
+	s.T.Helper()
+	s.Shell("m1", fmt.Sprintf(`cat > /tmp/host-port.yaml <<'EOF'
+apiVersion: v1
+kind: Pod
+metadata: {name: host-port}
+spec:
+  nodeName: %s
+  terminationGracePeriodSeconds: 1
+  containers: [{name: web, image: %s, imagePullPolicy: Never, args: [probe, serve, --listen, ":8080"], ports: [{containerPort: 8080, hostPort: 18080}]}]
+EOF
+kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f /tmp/host-port.yaml`, node, s.ProbeImage(node)))
+	s.Kubectl("m1", "wait --for=condition=Ready pod/host-port --timeout=60s")
+	p := hostPort{s, node}
+	p.requireAnswers()
+	return p
+}
+
+// requireAnswers requests the pod from another node.
+func (p hostPort) requireAnswers() {
+	p.s.T.Helper()
+	url := "http://" + p.s.Address(p.node) + ":18080/hostname"
+	p.s.Eventually(30*time.Second, url+" answers", func() error {
+		_, err := p.s.SSH(p.s.T.Context(), "m1", "curl -fsS --max-time 3 "+url)
+		return err
+	})
+}
+
+// running returns the processes of all nodes, without those of a program.
+func (s *site) running(program string) map[string]string {
+	s.T.Helper()
+	all := map[string]string{}
+	for _, n := range nodes {
+		all[n] = without(s.Processes(n), program)
+	}
+	return all
+}
+
+// requireRunning checks that the processes of all nodes are as before, without those of a
+// program.
+func (s *site) requireRunning(before map[string]string, program string) {
+	s.T.Helper()
+	if diff := cmp.Diff(before, s.running(program)); diff != "" {
+		s.T.Errorf("processes beside %s (- before, + after):\n%s", program, diff)
+	}
+}
+
+// containers returns the containers of all pods by name, with their number of restarts.
+func (s *site) containers() string {
+	s.T.Helper()
+	return s.Kubectl("m1", `get pods -A --field-selector status.phase=Running -o 'jsonpath={range .items[*]}{.spec.nodeName} {.metadata.name}{range .status.containerStatuses[*]} {.containerID} {.restartCount}{end}{"\n"}{end}' | grep -v probe | sort`)
+}
+
 // badImage changes the image in the API server's manifest of a master by hand to one that
 // is nowhere. Clients go on with the other masters; install puts it right.
 func badImage(s *site) {
@@ -92,6 +210,10 @@ func badImage(s *site) {
 	s.Must("verify")
 }
 
+// changeKills is the number of random instants at which a change of the configuration is
+// killed.
+const changeKills = 3
+
 // killedChange kills the controller of a change when the first node has it, and that of its
 // continuation at random instants. Another run completes it.
 func killedChange(s *site) {
@@ -103,7 +225,7 @@ func killedChange(s *site) {
 	u := s.StartRun("install")
 	u.Until("the first change", changed)
 	u.Kill()
-	for range *kills {
+	for range changeKills {
 		if s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume") == 0 {
 			break // it came to its end before
 		}

@@ -19,7 +19,7 @@ import (
 var (
 	resultsDir = flag.String("results", "", "directory for lifecycle.json, what clients noticed in each scenario; default: a new directory below the one for temporary files")
 	seed       = flag.Uint64("seed", 0, "seed of random instants; default: another one each time, printed")
-	kills      = flag.Int("kills", 3, "number of random instants at which a run is killed")
+	kills      = flag.Int("kills", 20, "number of random instants at which the scenario upgrade_killed kills an upgrade")
 )
 
 // TestMain removes labs of killed test processes.
@@ -38,6 +38,8 @@ var scenarios = []scenario{
 	{name: "apiserver_flag", run: apiserverFlag},
 	{name: "kubelet_value", run: kubeletValue},
 	{name: "bad_kubelet_value", run: badKubeletValue},
+	{name: "bad_apiserver_value", run: badAPIServerValue},
+	{name: "containerd_value", run: containerdValue},
 	{name: "bad_image", run: badImage},
 	{name: "killed_change", run: killedChange},
 	{name: "two_deployers", run: twoDeployers},
@@ -56,6 +58,7 @@ var scenarios = []scenario{
 	{name: "upgrade_killed", begin: olderCluster, run: upgradeKilled},
 	{name: "upgrade_blocked", begin: olderCluster, run: blockedNode},
 	{name: "cpu_manager_policy", run: cpuManagerPolicy},
+	{name: "memory_manager_policy", run: memoryManagerPolicy},
 	{name: "member_removed", run: memberRemoved},
 	{name: "member_data_lost", run: memberDataLost},
 	{name: "member_stuck", run: memberStuck},

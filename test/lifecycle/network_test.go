@@ -35,7 +35,7 @@ func bgpSessionsChange(s *site) {
 	u := s.StartRun("install")
 	u.Until("the first change", changed)
 	u.Kill()
-	for range *kills {
+	for range changeKills {
 		if s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume") == 0 {
 			break // it came to its end before
 		}

@@ -17,8 +17,8 @@ import (
 )
 
 // blockedNode upgrades while the budget of an application allows no eviction from n2. As a
-// critical host n2 stops the upgrade; as a host that may fail it is reported while n3 is
-// upgraded. Each time it takes pods again, and it is upgraded when the budget allows it. A
+// critical host n2 stops the upgrade; as a host that may fail it is reported while n3, in the
+// same batch, is upgraded. Each time it takes pods again, and it is upgraded when the budget allows it. A
 // load balancer hears of every node that loses its pods.
 func blockedNode(s *site) {
 	balancer := s.loadBalancer()
@@ -39,7 +39,7 @@ func blockedNode(s *site) {
 	s.requireUncordoned("after a critical host failed")
 	s.requireAPIServers(newer)
 
-	o = s.Deployer(append(upgrade, "--rollout", s.rolloutSteps("n3", "n2"))...)
+	o = s.Deployer(append(upgrade, "--batch-size", "2", "--rollout", s.rolloutSteps("n2:n3"))...)
 	s.RequireExit(o, partly)
 	s.RequireTexts(o.All(), "n2", "PodDisruptionBudget default/blocked allows no disruption now")
 	s.requireVersions(map[string]string{"n1": newer, "n2": older, "n3": newer}, "after one host may fail")
@@ -99,6 +99,40 @@ func cpuManagerPolicy(s *site) {
 	s.unchanged("after the way back")
 }
 
+// memoryManagerPolicy gives the kubelets of the minions another policy of the memory manager
+// and takes the upgrade back. A kubelet refuses to start with the state of another policy.
+func memoryManagerPolicy(s *site) {
+	good := s.inventory()
+	state := func(when, want string) {
+		s.T.Helper()
+		for _, n := range minions {
+			if got := s.Shell(n, `sed 's/.*"policyName":"\([A-Za-z]*\)".*/\1/' /var/lib/kubelet/memory_manager_state 2>/dev/null || echo None`); got != want {
+				s.T.Errorf("%s %s has the policy %s, want %s", when, n, got, want)
+			}
+		}
+		s.RequireReady(nodes)
+		s.requireUncordoned(when)
+	}
+	state("at the beginning", "None")
+	s.Edit(func(inv map[string]any) {
+		kubelet := harness.Section(inv, "cluster", "overrides", "kubelet")
+		kubelet["memoryManagerPolicy"] = "Static"
+		kubelet["kubeReserved"], kubelet["systemReserved"] = map[string]any{"memory": "100Mi"}, map[string]any{"memory": "100Mi"}
+		kubelet["evictionHard"] = map[string]any{"memory.available": "100Mi"}
+		kubelet["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]any{"memory": "300Mi"}}}
+	})
+	o := s.Deployer("install")
+	s.RequireExit(o, 4)
+	s.RequireTexts(o.All(), "memoryManagerPolicy changes from none to Static", "deployer upgrade")
+	s.Must("upgrade", "--batch-size", "3")
+	state("after the upgrade", "Static")
+	s.unchanged("with the policy Static")
+	s.Must("rollback", "--yes")
+	s.setInventory(good)
+	state("after the rollback", "None")
+	s.unchanged("after the rollback")
+}
+
 // requirePolicies checks how many nodes' kubelets use which policy of the CPU manager, by
 // the file in which they keep their assignments.
 func (s *site) requirePolicies(when string, want map[string]int) {
@@ -126,14 +160,14 @@ func (s *site) requireVersions(want map[string]string, when string) {
 	}
 }
 
-// rolloutSteps writes a rollout plan in which minions follow each other.
+// rolloutSteps writes a rollout plan of one step for each pattern of minions.
 func (s *site) rolloutSteps(minions ...string) string {
 	s.T.Helper()
 	text := "steps:\n"
 	for _, m := range minions {
-		text += "  - {hosts: " + m + "}\n"
+		text += fmt.Sprintf("  - {hosts: %q}\n", m)
 	}
-	file := filepath.Join(s.T.TempDir(), strings.Join(minions, "-")+".yaml")
+	file := filepath.Join(s.T.TempDir(), "rollout.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.T.Fatal(err)
 	}

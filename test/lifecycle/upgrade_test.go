@@ -24,11 +24,12 @@ func (s *site) setVersion(version string) {
 	s.suite.full = s.inventory()
 }
 
-// olderCluster installs the full cluster with the older version, or takes an upgrade back.
+// olderCluster installs the full cluster with the older version, or takes an upgrade back,
+// whichever controllers ran it.
 func olderCluster(s *site) {
 	s.fullCluster()
 	if s.kubelets()["n1"] == newer {
-		s.Must("rollback", "--yes", "--lower-minor")
+		s.Must("rollback", "--from-hosts", "--yes", "--lower-minor")
 		s.setVersion(older)
 	}
 }
@@ -142,16 +143,23 @@ func rollbackAborted(s *site) {
 }
 
 // upgradeKilled kills the controller of an upgrade at random instants. Each time another
-// controller, which has no logs, goes on.
+// controller, which has the inventory and the key but no logs, resumes the upgrade.
 func upgradeKilled(s *site) {
 	s.T.Logf("seed %d", *seed)
-	for range *kills {
-		after := 2*time.Second + time.Duration(s.suite.random.Int64N(int64(80*time.Second)))
-		if (&site{s.OtherController(), s.suite}).KillAfter(after, "upgrade", "--to", newer, "--batch-size", "2") == 0 {
-			break // it came to its end before
+	u := s.OtherController().StartRun("upgrade", "--to", newer, "--batch-size", "2")
+	u.Until("the first change", changed)
+	u.Kill()
+	killed, code := 1, -1
+	for ; killed < *kills && code != 0; killed++ {
+		after := 5*time.Second + time.Duration(s.suite.random.Int64N(int64(25*time.Second)))
+		if code = s.OtherController().KillAfter(after, "resume", "--from-hosts", "--yes"); code > 0 {
+			s.T.Fatalf("resume ended with %d, want that it is killed or ends with 0", code)
 		}
 	}
-	s.OtherController().Must("upgrade", "--to", newer, "--batch-size", "2")
+	s.T.Logf("the controller was killed %d times", killed)
+	if code != 0 {
+		s.OtherController().Must("resume", "--from-hosts", "--yes")
+	}
 	s.setVersion(newer)
 	s.requireAPIServers(newer)
 	s.requireKubelets(newer)

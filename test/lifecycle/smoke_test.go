@@ -1,0 +1,70 @@
+//go:build lab
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
+	"deployer/test/prober"
+)
+
+// singleMaster is what clients may notice of a change of the only master: no API answers
+// while its API server and its etcd restart. Traffic of the Service may not notice it.
+var singleMaster = prober.Tolerance{Gap: time.Minute, PodGap: prober.Retry}
+
+// TestSmoke is the life of a small cluster in minutes: a minion joins, an upgrade is killed
+// and continued by a controller that has no logs, a third controller rolls it back, the
+// minion leaves, the hosts are reset.
+func TestSmoke(t *testing.T) {
+	h := harness.New(t, "lifecycle", plan.Spec{Masters: 1, Minions: 2})
+	s := &site{Site: h}
+	inventory := func(version string, minions ...string) {
+		s.setRoles([]string{"m1"}, minions)
+		s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = version })
+	}
+	inventory(older, "n1")
+	s.Must("install")
+	target := s.ProberTarget("n1")
+	before := map[string]string{"m1": s.Processes("m1"), "n1": s.Processes("n1")}
+	inventory(older, "n1", "n2")
+	s.WhileProbing(target, prober.Tolerance{}, func() { s.Must("scale-up") })
+	for host, was := range before {
+		if diff := cmp.Diff(was, s.Processes(host)); diff != "" {
+			t.Errorf("%s: processes changed when a minion joined (-before +after):\n%s", host, diff)
+		}
+	}
+	versions := func(want string) {
+		t.Helper()
+		if diff := cmp.Diff(map[string]string{"m1": want, "n1": want, "n2": want}, s.kubelets()); diff != "" {
+			t.Errorf("versions of the kubelets (-want +got):\n%s", diff)
+		}
+		for _, n := range []string{"m1", "n1", "n2"} {
+			s.RequireSchedulable(n, "with the kubelets of "+want)
+		}
+	}
+	s.WhileProbing(s.ProberTarget("n1", "n2"), singleMaster, func() {
+		first := s.StartRun("upgrade", "--to", newer)
+		first.Until("the change of a minion", func(e map[string]any) bool { return e["host"] != "m1" && changed(e) })
+		first.Kill()
+		s.OtherController().Must("resume", "--from-hosts", "--yes")
+		versions(newer)
+		s.OtherController().Must("rollback", "--from-hosts", "--yes", "--lower-minor")
+		versions(older)
+	})
+	s.unchanged("after the rollback")
+	s.Must("scale-down", "--yes", "n2")
+	s.requireNodes("m1", "m1", "n1")
+	inventory(older, "n1")
+	s.unchanged("after the minion left")
+	s.Must("reset", "--wipe", "--yes", "--cluster", "lab")
+	for _, host := range []string{"m1", "n1", "n2"} {
+		if left := s.Shell(host, "pidof etcd kubelet containerd kube-apiserver kube-proxy bird nginx; ls /etc/kubernetes /var/lib/etcd/member 2>/dev/null; true"); left != "" {
+			t.Errorf("on %s there is still: %s", host, left)
+		}
+	}
+}
