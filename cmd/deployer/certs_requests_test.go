@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,7 +250,10 @@ func TestCertsRequestsAreResumed(t *testing.T) {
 func TestEtcdNeedsItsExternalCertificates(t *testing.T) {
 	s := newExternalSite(t)
 	m := s.fleet.Hosts[0]
-	s.write("snapshot.db", "no snapshot")
+	// A snapshot ends with the digest of the database before it.
+	database := strings.Repeat("\x00", 512)
+	digest := sha256.Sum256([]byte(database))
+	s.write("snapshot.db", database+string(digest[:]))
 	for _, args := range [][]string{
 		{"etcd", "replace", m.Name, "--yes"},
 		{"etcd", "restore", "snapshot.db", "--yes", "--cluster", "prod"},

@@ -166,7 +166,7 @@ func TestOddModulesDoNotHurtTheAgent(t *testing.T) {
 		text   string
 		detail string
 	}{
-		"panic":            {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "panic", Text: "ouch"}), "ouch", "odd.go"},
+		"panic":            {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "panic", Text: "ouch"}), "ouch", "odd_modules.go"},
 		"failing check":    {agenttest.Step(t, "x", "odd", agenttest.Odd{Do: "fail-check", Text: "no way"}), "no way", ""},
 		"unknown module":   {agenttest.Step(t, "x", "nope", agenttest.Odd{}), `has no module "nope"`, ""},
 		"unknown argument": {agenttest.Step(t, "x", "write", map[string]string{"Paht": "/"}), "Paht", ""},

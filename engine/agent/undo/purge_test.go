@@ -16,14 +16,15 @@ func TestPurgeOfTheRunInProgress(t *testing.T) {
 		s, root := testStore(t)
 		defer s.Close()
 		for name, content := range map[string]string{"key": "old key", "open": "old file", "later": "later"} {
-			agenttest.WriteAged(t, filepath.Join(root, name), content, map[bool]os.FileMode{true: 0o600, false: 0o644}[name == "key"], 0)
+			agenttest.WriteAged(t, filepath.Join(root, name), content, 0o644, 0)
 		}
 		backUp := func(run, path string) {
 			t.Helper()
-			if err := s.Backup(Step{Run: run, ID: path}, path); err != nil {
+			step := Step{Run: run, ID: path, Secret: path == "/key"}
+			if err := s.Backup(step, path); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.RecordAfter(t.Context(), Step{Run: run, ID: path}, nil); err != nil {
+			if err := s.RecordAfter(t.Context(), step, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
