@@ -18,7 +18,7 @@ type passwordLogin struct {
 	t    Target
 	all  *transport.Passwords
 	turn *transport.Attempt // nil until the password was sent
-	err  error           // why the password was not sent
+	err  error              // why the password was not sent
 }
 
 // methods returns the two methods by which servers ask for a password, the
