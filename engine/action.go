@@ -13,7 +13,7 @@ type Action interface {
 }
 
 // ActionContext is the interface of an action to its run. It has no terminal and no
-// playbook, so that a service on a master can run the same actions.
+// playbook, so that a service can run the same actions.
 type ActionContext interface {
 	// Host returns the name of the host that the action is for.
 	Host() string

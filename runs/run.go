@@ -161,7 +161,7 @@ func (r *Run) lockOptions(started time.Time) *session.LockOptions {
 	c := &session.LockOptions{MaxWait: r.LockTimeout,
 		Holder: lock.Holder{Run: r.id, Verb: r.Verb, By: whoami(), PID: os.Getpid(), Since: started}}
 	if r.Project.Cluster != nil && !r.LockHosts {
-		c.Guards = r.Project.Cluster.Masters
+		c.Guards, c.GuardsNoun = r.Project.Cluster.Masters, "masters"
 	}
 	return c
 }

@@ -31,14 +31,14 @@ type Invocation struct {
 	LowerMinor           bool   `json:"lower_minor,omitempty"`
 	// Kubernetes is the version that the command line named instead of the inventory's.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// LockHosts is true when only the hosts of the run were locked, not the masters.
+	// LockHosts is true when only the hosts of the run were locked, not the guards.
 	LockHosts bool `json:"lock_hosts,omitempty"`
 	// Joining, Leaving and Dead are the hosts that the verb adds to the cluster, takes out
 	// of it, or lets it forget.
 	Joining []string `json:"joining,omitempty"`
 	Leaving []string `json:"leaving,omitempty"`
 	Dead    []string `json:"dead,omitempty"`
-	// KeepNodes is true when Leaving are masters that stay in the cluster as minions.
+	// KeepNodes is true when the hosts of Leaving stay in the cluster in another role.
 	KeepNodes bool `json:"keep_nodes,omitempty"`
 }
 

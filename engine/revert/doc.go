@@ -9,7 +9,7 @@
 // last to the first; then follow, in their original order, the steps that needed
 // their files first (units that start), the gates of the section, which are tasks
 // that wait or that make a service follow its files (engine.ReadinessGate), and the handlers
-// of restored steps. So masters are reverted one by one, each held until it serves
+// of restored steps. So hosts are reverted one by one, each held until it serves
 // again. Barriers keep their places, and steps that needed a label are reverted
 // before those behind the label.
 //

@@ -98,8 +98,8 @@ func (s *actionContext) RunOn(ctx context.Context, host, module string, args eng
 }
 
 // session returns the session of a host of the run, which connects itself. It connects to
-// other hosts, such as a master in a playbook for minions, on first use; the attempt goes
-// on when the caller stops waiting, and its failure is final for the run.
+// other hosts on first use; the attempt continues when the caller stops waiting, and its
+// failure is final for the run.
 func (s *actionContext) session(ctx context.Context, host string) (session.Session, error) {
 	r := s.host.run
 	if h := r.byName[host]; h != nil && r.takesPart(h) {

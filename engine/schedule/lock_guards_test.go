@@ -46,10 +46,10 @@ func TestRealLockGuardsLost(t *testing.T) {
 				fmt.Fprintf(&site, "    - {name: t%d, put: {path: /f%d, text: slow}}\n", i, i)
 			}
 			report := f.run(t.Context(), tt.hosts, site.String(), func(o *Options) {
-				o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
+				o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}, GuardsNoun: "witnesses"}
 				o.Retry.Attempts, o.Retry.Reattempts = 2, 2
 			})
-			if aborted := strings.Contains(report.Aborted, "2 of 3 masters (g1, g2) can no longer be reached"); aborted != tt.aborts {
+			if aborted := strings.Contains(report.Aborted, "2 of 3 witnesses (g1, g2) can no longer be reached"); aborted != tt.aborts {
 				t.Errorf("aborted: %q\n%s", report.Aborted, summary(report))
 			}
 			if done := f.read("h1", "f19") == "slow"; done == tt.aborts {
@@ -90,10 +90,10 @@ func TestRealLockGuardsPause(t *testing.T) {
     - {name: in flight, put: {path: /f1, text: slow}, register: first}
     - {name: afterwards, put: {path: /f2, text: fast}, when: first.changed}
 `, func(o *Options) {
-		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}}
+		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: o.RunID, Verb: "run", By: "ann@ci", Since: time.Now()}, Guards: []string{"g1", "g2", "g3"}, GuardsNoun: "witnesses"}
 		o.Retry.Attempts, o.Retry.Reattempts, o.Retry.Initial = 2, 3, 2*time.Second
 	})
-	if !strings.Contains(report.Aborted, "2 of 3 masters (g1, g2) can no longer be reached") {
+	if !strings.Contains(report.Aborted, "2 of 3 witnesses (g1, g2) can no longer be reached") {
 		t.Errorf("aborted: %q", report.Aborted)
 	}
 	if f.read("h1", "f1") != "slow" || f.read("h1", "f2") == "fast" {

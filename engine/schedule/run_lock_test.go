@@ -17,7 +17,7 @@ import (
 func claiming(s *scenario, id string, patience time.Duration, guards ...string) {
 	s.opts = func(o *Options) {
 		o.RunID = id
-		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "ann@ci", Since: time.Now()}, MaxWait: patience, Guards: guards}
+		o.Lock = &session.LockOptions{Holder: lock.Holder{Run: id, Verb: "run", By: "ann@ci", Since: time.Now()}, MaxWait: patience, Guards: guards, GuardsNoun: "masters"}
 	}
 }
 

@@ -96,6 +96,6 @@ func (c *runLock) checkMajority() {
 	if left := len(c.Guards) - len(c.lostGuards); !c.hasMajority || 2*left > len(c.Guards) {
 		return
 	}
-	c.opts.Abort(fmt.Errorf("stopped: %d of %d masters (%s) can no longer be reached and locked, so that another run could change this cluster meanwhile; bring them back and run the same command again, or lock only the hosts of this run with --lock hosts",
-		len(c.lostGuards), len(c.Guards), shortlist.Names(slices.Sorted(maps.Keys(c.lostGuards)), maxNamed)))
+	c.opts.Abort(fmt.Errorf("stopped: %d of %d %s (%s) can no longer be reached and locked, so that another run could change this cluster meanwhile; bring them back and run the same command again, or lock only the hosts of this run with --lock hosts",
+		len(c.lostGuards), len(c.Guards), c.GuardsNoun, shortlist.Names(slices.Sorted(maps.Keys(c.lostGuards)), maxNamed)))
 }

@@ -71,8 +71,8 @@ func (c *runLock) setAway(guard string, away bool) {
 	c.mu.Unlock()
 	switch {
 	case paused && !before:
-		c.opts.Emit(engine.Event{Type: engine.EventWarning, Text: fmt.Sprintf("paused: the connections to %d of %d masters (%s) are lost, so that another run could change this cluster meanwhile; steps in flight end, and the run continues when more than half are connected",
-			len(missing), len(c.Guards), shortlist.Names(missing, maxNamed))})
+		c.opts.Emit(engine.Event{Type: engine.EventWarning, Text: fmt.Sprintf("paused: the connections to %d of %d %s (%s) are lost, so that another run could change this cluster meanwhile; steps in flight end, and the run continues when more than half are connected",
+			len(missing), len(c.Guards), c.GuardsNoun, shortlist.Names(missing, maxNamed))})
 	case !paused && before && c.opts.Stop.Err() == nil:
 		c.opts.Emit(engine.Event{Type: engine.EventWarning, Text: "continues after the pause"})
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,10 +18,11 @@ type LockOptions struct {
 	// MaxWait is the maximum time to wait for another run that holds a host, at least
 	// lock.Grace.
 	MaxWait time.Duration
-	// Guards are locked even if no play names them: the masters of a cluster, so that two
-	// runs on different hosts of the cluster exclude each other. A majority is enough,
-	// because one of them may be down.
+	// Guards are locked even if no play names them, so that two runs on different hosts of
+	// a cluster exclude each other. A majority is enough, because one of them may be down.
 	Guards []string
+	// GuardsNoun is the plural noun for the guards in messages; "guards" when empty.
+	GuardsNoun string
 }
 
 // lockIdleTimeout is the time without a new connection after which the run no longer waits
@@ -57,7 +59,9 @@ type runLock struct {
 
 // newRunLock returns the run lock for these machines.
 func newRunLock(opts Options, hosts map[*Connection]bool) *runLock {
-	return &runLock{LockOptions: *opts.Lock, opts: opts, hosts: hosts, decided: make(chan struct{}), expected: maps.Clone(hosts)}
+	c := &runLock{LockOptions: *opts.Lock, opts: opts, hosts: hosts, decided: make(chan struct{}), expected: maps.Clone(hosts)}
+	c.GuardsNoun = cmp.Or(c.GuardsNoun, "guards")
+	return c
 }
 
 // join waits until the host of a new session is locked. Each new session with a host of the

@@ -27,7 +27,7 @@ func (c *runLock) acquire(ctx context.Context) {
 		held := c.lockAll(ctx)
 		if len(held) == 0 {
 			if len(c.connected) > 0 && !c.majority(func(a connectedHost) bool { return a.session.locked.Load() }) {
-				c.opts.Abort(fmt.Errorf("refused: more than half of the masters (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", shortlist.Names(c.Guards, maxNamed)))
+				c.opts.Abort(fmt.Errorf("refused: more than half of the %s (%s) must be reached and locked, so that no other run changes this cluster meanwhile; to lock only the hosts of this run, use --lock hosts", c.GuardsNoun, shortlist.Names(c.Guards, maxNamed)))
 				return
 			}
 			c.mu.Lock()
