@@ -105,9 +105,12 @@ type Command struct {
 	// login, empty for the agent's user. Modules leave it empty: the step sets it.
 	User string
 	// MaxOutput bounds stdout and stderr each, in bytes; the middle of a longer output
-	// is dropped. Default 1 MiB.
+	// is dropped. DefaultMaxOutput when 0.
 	MaxOutput int
 }
+
+// DefaultMaxOutput is the default of Command.MaxOutput, in bytes.
+const DefaultMaxOutput = 1 << 20
 
 // LoginUser means the user of the SSH login, before privilege escalation.
 const LoginUser = "-"
@@ -123,10 +126,6 @@ type CommandResult struct {
 	Stderr  string
 	Elapsed time.Duration
 }
-
-// Output is the data of a result, which later tasks can use under the name of
-// `register`.
-type Output map[string]any
 
 // Preparer is a task that the controller turns into a host module before
 // sending it.

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -68,20 +67,18 @@ func (s *Certificates) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["certificates"] == nil {
 		return
 	}
-	text, err := json.Marshal(e.Result.Output["certificates"])
-	if err != nil {
-		return // it came as JSON
+	var found struct {
+		Certificates []cluster.CertificateState `json:"certificates"`
 	}
-	var list []cluster.CertificateState
-	if json.Unmarshal(text, &list) != nil {
+	if e.Result.Output.Decode(&found) != nil {
 		return // the output of another task
 	}
-	for i := range list {
-		list[i].Host = e.Host
+	for i := range found.Certificates {
+		found.Certificates[i].Host = e.Host
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, list...)
+	s.list = append(s.list, found.Certificates...)
 }
 
 // All returns the certificates, the worst first. Names, authorities and days are those of

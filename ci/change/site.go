@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/inventory"
+	"deployer/jsontypes"
 	"deployer/project"
 	"deployer/strictyaml"
 )
@@ -132,13 +133,13 @@ func versionsOf(p *project.Project) map[string]string {
 
 // namedTexts returns the fields of a struct of texts by their JSON names.
 func namedTexts(v any) map[string]string {
-	out := map[string]string{}
-	data, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
+	fields, err := jsontypes.FromGo(v)
 	if err != nil {
 		panic(err) // the struct has other fields: a mistake of this package
+	}
+	out := map[string]string{}
+	for name, text := range fields.(map[string]any) {
+		out[name] = text.(string)
 	}
 	return out
 }

@@ -20,9 +20,6 @@ import (
 	"deployer/runs/target"
 )
 
-// debugOutputBytes is the maximum output of one host that is printed: as much as of exec.
-const debugOutputBytes = 1 << 20
-
 // debugEndWait is the time that an interrupted host has to clean up before its connection is
 // closed.
 const debugEndWait = 10 * time.Second
@@ -95,10 +92,11 @@ func debugCommand(ctx context.Context, connector *target.Connector, host, lines 
 	return result
 }
 
-// readOutput reads to the end and returns the first bytes as text.
+// readOutput reads to the end and returns the first engine.DefaultMaxOutput bytes, the limit
+// of exec too, as text.
 func readOutput(r io.Reader) (string, error) {
 	var text strings.Builder
-	if _, err := io.Copy(&text, io.LimitReader(r, debugOutputBytes)); err != nil {
+	if _, err := io.Copy(&text, io.LimitReader(r, engine.DefaultMaxOutput)); err != nil {
 		return "", err
 	}
 	rest, err := io.Copy(io.Discard, r)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -50,4 +48,3 @@ the objects themselves fill the database.`,
 }
 
 // mebibytes formats a size in bytes.
-func mebibytes(n float64) string { return fmt.Sprintf("%.1f MiB", n/(1<<20)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/objectstore"
+	"deployer/tasks/control/etcd"
 )
 
 func newEtcdBackups(e env) *cobra.Command {
@@ -98,7 +99,7 @@ func printStoredBackups(w io.Writer, list []storedBackup) error {
 		if b.Keys {
 			keys = "yes"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", b.Snapshot, b.Written.Format(time.DateTime), mebibytes(float64(b.Size)), keys)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", b.Snapshot, b.Written.Format(time.DateTime), etcd.Mebibytes(b.Size), keys)
 	}
 	return table.Flush()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/runs"
+	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/report"
 )
 
@@ -83,14 +83,16 @@ func (m *etcdMembers) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["snapshot_host"] == nil {
 		return
 	}
+	var found struct {
+		Members []cluster.EtcdMemberState `json:"members"`
+		Others  []cluster.EtcdMemberState `json:"others"`
+	}
+	if e.Result.Output.Decode(&found) != nil {
+		return // the output of another task
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, list := range map[string]*[]cluster.EtcdMemberState{"members": &m.list, "others": &m.others} {
-		var found []cluster.EtcdMemberState
-		if text, err := json.Marshal(e.Result.Output[key]); err == nil && json.Unmarshal(text, &found) == nil {
-			*list = found
-		}
-	}
+	m.list, m.others = found.Members, found.Others
 }
 
 func printEtcdStatus(w io.Writer, members []cluster.EtcdMemberState, problems []report.Row) error {
@@ -104,7 +106,7 @@ func printEtcdStatus(w io.Writer, members []cluster.EtcdMemberState, problems []
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%.0f %%\n", host, id, etcdState(m, listed), m.Version, m.Revision,
-			mebibytes(float64(m.DBSize)), mebibytes(float64(m.DBInUse)), 100*m.Fragmentation())
+			etcd.Mebibytes(m.DBSize), etcd.Mebibytes(m.DBInUse), 100*m.Fragmentation())
 	}
 	if err := table.Flush(); err != nil {
 		return err

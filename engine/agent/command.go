@@ -13,10 +13,6 @@ import (
 	"deployer/engine"
 )
 
-// defaultOutput is the number of bytes kept of each output stream of a command whose
-// module sets no limit.
-const defaultOutput = 1 << 20
-
 // drainDelay bounds the wait for output after the command has ended: a daemon that
 // it started may hold the pipe open forever.
 const drainDelay = 2 * time.Second
@@ -30,7 +26,7 @@ func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, er
 	}
 	limit := c.MaxOutput
 	if limit <= 0 {
-		limit = defaultOutput
+		limit = engine.DefaultMaxOutput
 	}
 	stdout, stderr := headTail{limit: limit}, headTail{limit: limit}
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)

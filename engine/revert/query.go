@@ -1,7 +1,6 @@
 package revert
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"deployer/engine"
@@ -26,11 +25,7 @@ func Query(run string, force bool) (*program.Program, error) {
 // ParseHistory decodes the result of Query on a host.
 func ParseHistory(out engine.Output) (engine.RunHistory, error) {
 	var p engine.RunHistory
-	raw, err := json.Marshal(out)
-	if err == nil {
-		err = json.Unmarshal(raw, &p)
-	}
-	if err != nil {
+	if err := out.Decode(&p); err != nil {
 		return p, fmt.Errorf("decoding the history of the run on a host: %w", err)
 	}
 	return p, nil

@@ -4,7 +4,6 @@ package facts
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,11 +30,7 @@ var sets = map[string]set{"hardware": hardware, "mounts": mounts, "network": net
 
 // Check reads the facts; nothing changes.
 func (f *Facts) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	out := engine.Output{}
-	raw, err := json.Marshal(facts.Read(sys.Path("/")))
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
+	out, err := engine.NewOutput(facts.Read(sys.Path("/")))
 	if err != nil {
 		return engine.Change{}, err
 	}

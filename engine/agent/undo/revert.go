@@ -2,7 +2,6 @@ package undo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -199,12 +198,7 @@ func (v *revertModule) output(verdicts []*restoreDecision) (engine.Output, error
 		}
 		found.Items = append(found.Items, p)
 	}
-	raw, err := json.Marshal(found)
-	if err != nil {
-		return nil, err
-	}
-	var out engine.Output
-	return out, json.Unmarshal(raw, &out)
+	return engine.NewOutput(found)
 }
 
 // effectKind returns the kind of effect under which plans count a restore.

@@ -53,7 +53,7 @@ func (d *Defragment) Check(ctx context.Context, actx engine.ActionContext) (engi
 	for _, host := range order {
 		m := states[slices.IndexFunc(states, func(m cluster.EtcdMemberState) bool { return m.Host == host })]
 		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + host,
-			Action: fmt.Sprintf("defragment: %s of %s hold data", mebibytes(m.DBInUse), mebibytes(m.DBSize))})
+			Action: fmt.Sprintf("defragment: %s of %s hold data", Mebibytes(m.DBInUse), Mebibytes(m.DBSize))})
 	}
 	if full {
 		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd alarm NOSPACE", Action: "disarm"})
@@ -105,7 +105,7 @@ func (d *Defragment) Apply(ctx context.Context, actx engine.ActionContext, _ eng
 		}
 		done[order[0]] = true
 		after, _ := look(ctx, open, hosts[i].Name, hosts[i].Address)
-		actx.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], mebibytes(before), mebibytes(after.Status.DBSize)))
+		actx.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], Mebibytes(before), Mebibytes(after.Status.DBSize)))
 		freed += max(0, before-after.Status.DBSize)
 	}
 	return engine.Output{"members": len(done), "freed_bytes": freed}, d.disarm(ctx, open, hosts)

@@ -2,10 +2,10 @@ package etcd
 
 import (
 	"context"
-	"encoding/json"
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/jsontypes"
 )
 
 // Members is the action `etcd_members`: it reads the state of the member of each etcd
@@ -27,11 +27,11 @@ func (*Members) Check(ctx context.Context, actx engine.ActionContext) (engine.Ch
 	}
 	survey := Take(ctx, open, hosts)
 	states := survey.States(hosts)
-	members, err := plainList(states)
+	members, err := jsontypes.FromGo(states)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	others, err := plainList(survey.otherStates(hosts))
+	others, err := jsontypes.FromGo(survey.otherStates(hosts))
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -100,14 +100,4 @@ func memberState(look Look, serves bool) cluster.EtcdMemberState {
 func list(state *cluster.EtcdMemberState, entry Entry) {
 	state.Listed, state.Member, state.ID, state.PeerURLs = true, entry.Name, formatID(entry.ID), entry.PeerURLs
 	state.Learner = entry.Learner
-}
-
-// plainList returns states as lists and mappings for variables.
-func plainList(states []cluster.EtcdMemberState) ([]any, error) {
-	text, err := json.Marshal(states)
-	if err != nil {
-		return nil, err
-	}
-	out := []any{}
-	return out, json.Unmarshal(text, &out)
 }

@@ -45,10 +45,11 @@ func (s *Survey) row(h Host) report.Row {
 		return report.Bad("etcd member", h.Name, "it is a learner and does not vote").Advised("run install again: it is promoted when it has caught up; deployer etcd replace " + h.Name + " adds it anew")
 	}
 	status := s.Hosts[h.Name].Status
-	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, mebibytes(status.DBSize), mebibytes(status.DBInUse))
+	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, Mebibytes(status.DBSize), Mebibytes(status.DBInUse))
 }
 
-func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+// Mebibytes returns a number of bytes as text in MiB.
+func Mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func (s *Survey) leaderRow() report.Row {
 	leaders := map[uint64]bool{}

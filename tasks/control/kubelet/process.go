@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -47,11 +46,7 @@ func readProcess(ctx context.Context, actx engine.ActionContext, host, name stri
 	if err != nil {
 		return p, fmt.Errorf("reading the state of %s on %s: %w", name, host, err)
 	}
-	raw, err := json.Marshal(res.Output)
-	if err == nil {
-		err = json.Unmarshal(raw, &p)
-	}
-	if err == nil {
+	if err = res.Output.Decode(&p); err == nil {
 		if started, _ := res.Output["started"].(string); started != "" {
 			p.Started, err = time.Parse(time.RFC3339Nano, started)
 		}

@@ -6,7 +6,6 @@ package kubelet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -165,8 +164,7 @@ func firstCheck(out engine.Output) checkResult {
 	var rows struct {
 		Checks []checkResult `json:"checks"`
 	}
-	raw, err := json.Marshal(out)
-	if err != nil || json.Unmarshal(raw, &rows) != nil || len(rows.Checks) == 0 {
+	if out.Decode(&rows) != nil || len(rows.Checks) == 0 {
 		return checkResult{}
 	}
 	return rows.Checks[0]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -100,16 +99,14 @@ type hostState struct {
 }
 
 func installed(out engine.Output) (map[string]hostState, error) {
-	text, err := json.Marshal(out["certificates"])
-	if err != nil {
-		return nil, err
+	var found struct {
+		Certificates []hostState `json:"certificates"`
 	}
-	var list []hostState
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := out.Decode(&found); err != nil {
 		return nil, err
 	}
 	byPath := map[string]hostState{}
-	for _, s := range list {
+	for _, s := range found.Certificates {
 		byPath[s.Path] = s
 	}
 	return byPath, nil

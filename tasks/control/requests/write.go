@@ -2,7 +2,6 @@ package requests
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -146,10 +145,8 @@ func extensions(r external.Request) string {
 }
 
 func decode(out engine.Output) ([]requested, error) {
-	text, err := json.Marshal(out["requests"])
-	if err != nil {
-		return nil, err
+	var found struct {
+		Requests []requested `json:"requests"`
 	}
-	var list []requested
-	return list, json.Unmarshal(text, &list)
+	return found.Requests, out.Decode(&found)
 }
