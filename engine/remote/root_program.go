@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deployer/engine/transport"
+	"deployer/shellquote"
 )
 
 // RootProgram is a running program of root that is not the agent. Close closes the
@@ -96,6 +97,6 @@ const rootScript = `[ -t 0 ] && stty raw -echo 2>/dev/null; printf "\n%s\n" "$2"
 
 // rootCommand returns the command line of StartAsRoot.
 func rootCommand(marker, method, lines string) string {
-	words := []string{"sh -c", quote(outerScript), "deployer", quote(rootScript), marker, method, base64.StdEncoding.EncodeToString([]byte(lines))}
+	words := []string{"sh -c", shellquote.Word(outerScript), "deployer", shellquote.Word(rootScript), marker, method, base64.StdEncoding.EncodeToString([]byte(lines))}
 	return strings.Join(words, " ")
 }

@@ -1,6 +1,10 @@
 package remote
 
-import "strings"
+import (
+	"strings"
+
+	"deployer/shellquote"
+)
 
 // The probe is one command line that examines a host, receives the agent if it is
 // missing, and becomes the agent. So one SSH session is enough on any host.
@@ -110,8 +114,8 @@ const receiveScript = `t=$a/.new$$; echo "dir=$a"; command -v gzip >/dev/null 2>
 const minFreeKiB = "30000"
 
 // probeCommand returns the command line of the probe. Its arguments are names and
-// digests; a single quote would end the quoting, so connect refuses directories with
-// one.
+// digests. The quoting of a single quote contains a backslash, which login shells read in
+// different ways, so connect refuses directories with one.
 func probeCommand(marker, method string, b *Binaries, first string, trust bool) string {
 	if first == "" {
 		first = "-"
@@ -120,11 +124,9 @@ func probeCommand(marker, method string, b *Binaries, first string, trust bool) 
 	if trust {
 		check = "trust"
 	}
-	words := []string{"sh -c", quote(outerScript), "deployer", quote(innerScript), marker, method}
+	words := []string{"sh -c", shellquote.Word(outerScript), "deployer", shellquote.Word(innerScript), marker, method}
 	for _, a := range []string{b.digest("amd64"), b.digest("arm64"), first, check, minFreeKiB} {
-		words = append(words, quote(a))
+		words = append(words, shellquote.Word(a))
 	}
 	return strings.Join(words, " ")
 }
-
-func quote(s string) string { return "'" + s + "'" }
