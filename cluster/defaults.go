@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"time"
+
+	"deployer/limit"
 )
 
 // DefaultKubernetes is the version that is installed by default.
@@ -25,7 +27,7 @@ func (s Spec) WithDefaults() Spec {
 	// kubernetes.io/docs/setup/best-practices/cluster-large.
 	s.Kubelet.MaxPods = cmp.Or(s.Kubelet.MaxPods, 110)
 	s.KubeProxy.Mode = cmp.Or(s.KubeProxy.Mode, "iptables")
-	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, &defaultParallel)
+	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, new(limit.DefaultParallel()))
 	s.Maintenance = s.Maintenance.withDefaults()
 	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
 	s.Certificates = s.Certificates.withDefaults()

@@ -30,10 +30,6 @@ type LabelLimit struct {
 	Limit limit.Limit `json:"limit"` // a number, or a share such as 30%
 }
 
-// defaultParallel is a tenth of the nodes, so that a mistake that the canaries do not
-// reveal costs at most a tenth of the capacity.
-var defaultParallel = limit.Limit{Percent: 10, Share: true}
-
 func (r RolloutSpec) resolve() Rollout {
 	out := Rollout{MaxParallel: *r.MaxParallel, Spread: r.Spread, Critical: orEmpty(r.Critical), MaxUnavailable: []LabelLimit{}}
 	for _, label := range sortedKeys(r.MaxUnavailable) {

@@ -19,6 +19,10 @@ type Limit struct {
 	Share bool
 }
 
+// DefaultParallel returns the default of max_parallel of rollouts, a tenth of the hosts: a
+// mistake that no canary reveals costs at most a tenth of the capacity.
+func DefaultParallel() Limit { return Limit{Percent: 10, Share: true} }
+
 // Parse reads "3" or "10%".
 func Parse(s string) (Limit, error) {
 	s = strings.TrimSpace(s)

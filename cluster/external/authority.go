@@ -80,7 +80,7 @@ func (m member) mayBeAuthority(now time.Time) error {
 	case !mayIssue(m.Certificate, x509.ExtKeyUsageServerAuth) || !mayIssue(m.Certificate, x509.ExtKeyUsageClientAuth):
 		return errors.New("may not sign certificates of servers and clients: its extended key usage lacks serverAuth or clientAuth")
 	case now.After(m.NotAfter):
-		return fmt.Errorf("expired on %s", day(m.NotAfter))
+		return fmt.Errorf("expired on %s", m.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(m.NotBefore):
 		return fmt.Errorf("is valid only from %s", m.NotBefore.UTC().Format(time.RFC3339))
 	}
@@ -116,5 +116,3 @@ func leadsToRoot(cert *x509.Certificate, list []*x509.Certificate) bool {
 func signsAny(cert *x509.Certificate, below []*x509.Certificate) bool {
 	return slices.ContainsFunc(below, func(c *x509.Certificate) bool { return c.CheckSignatureFrom(cert) == nil })
 }
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

@@ -40,7 +40,7 @@ func Verify(want cluster.Certificate, data []byte, key crypto.PublicKey, authori
 	case cert.CheckSignatureFrom(authority[0]) != nil:
 		err = fmt.Errorf("it is issued by %s and not signed by the authority %s", cert.Issuer, authority[0].Subject)
 	case now.After(cert.NotAfter):
-		err = fmt.Errorf("it expired on %s", day(cert.NotAfter))
+		err = fmt.Errorf("it expired on %s", cert.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(cert.NotBefore):
 		err = fmt.Errorf("it is valid only from %s", cert.NotBefore.UTC().Format(time.RFC3339))
 	}

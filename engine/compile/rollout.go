@@ -12,10 +12,6 @@ import (
 	"deployer/strictyaml"
 )
 
-// defaultParallel is the default of max_parallel, a tenth of the hosts: a mistake that no
-// canary shows costs at most a tenth of the capacity.
-var defaultParallel = limit.Limit{Percent: 10, Share: true}
-
 // rawRollout holds the keys of rollout as written.
 type rawRollout struct {
 	When           yaml.Node `yaml:"when"`
@@ -56,7 +52,7 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		OneAtATime: c.hostGroups(d, &raw.OneAtATime, "one_at_a_time"),
 		Critical:   c.hostGroups(d, &raw.Critical, "critical"),
 
-		MaxParallel: c.hostLimit(d, &raw.MaxParallel, "max_parallel", defaultParallel),
+		MaxParallel: c.hostLimit(d, &raw.MaxParallel, "max_parallel", limit.DefaultParallel()),
 		MaxFail:     c.hostLimit(d, &raw.MaxFail, "max_fail", limit.Limit{}),
 		Spread:      c.rolloutExpr(d, &raw.Spread, "spread"),
 		Pause:       c.conditions(d, &raw.Pause, "pause"),

@@ -2,6 +2,7 @@ package sanitize
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,4 +29,14 @@ func CutEnd(s string, limit int) string {
 		limit--
 	}
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n", s[:limit], len(s)-limit)
+}
+
+// FirstLine returns the first line of s that is not blank, without blanks around it, and at
+// most limit bytes of it; 0 means no limit.
+func FirstLine(s string, limit int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if limit > 0 && len(line) > limit {
+		return strings.ToValidUTF8(line[:limit], "") + "..."
+	}
+	return line
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 )
 
 // describer turns events into lines, for Lines and Live.
@@ -94,7 +95,7 @@ func (t *describer) progress(m *model) string {
 // once returns the line for a host's retry or loss, empty if another host had the
 // same cause.
 func (t *describer) once(e engine.Event, word, before string) string {
-	text := firstLine(e.Text)
+	text := sanitize.FirstLine(e.Text, 0)
 	key := word + NormalizeHosts(e.Host, text)
 	if t.shownOnce[key] && t.opt.Verbose < 2 {
 		return ""
@@ -140,7 +141,7 @@ func remarks(r *engine.Result) string {
 	}
 	for _, why := range []string{r.Reason, r.Unknown} {
 		if why != "" {
-			out = append(out, firstLine(why))
+			out = append(out, sanitize.FirstLine(why, 0))
 		}
 	}
 	if r.Tries > 1 {

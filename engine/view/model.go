@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 )
 
 // model is the state of a run as far as events show it.
@@ -67,16 +68,16 @@ func (m *model) apply(e engine.Event) {
 	case engine.EventHostUp:
 		h.set("", "", e.Time)
 	case engine.EventHostRetry:
-		h.set("connecting", BesideHost(e.Host, firstLine(e.Text)), e.Time)
+		h.set("connecting", BesideHost(e.Host, sanitize.FirstLine(e.Text, 0)), e.Time)
 	case engine.EventHostParked:
 		h.parked = true
 	case engine.EventStepStart:
 		h.set(label(e.Role, e.Name), "", e.Time)
 		h.stepID = e.Step
 	case engine.EventStepText:
-		h.text = firstLine(e.Text)
+		h.text = sanitize.FirstLine(e.Text, 0)
 	case engine.EventWait:
-		h.waits, h.since = firstLine(e.Text), e.Time
+		h.waits, h.since = sanitize.FirstLine(e.Text, 0), e.Time
 	case engine.EventTransfer:
 		m.sent += h.transfer(e)
 	case engine.EventStepEnd:
@@ -186,9 +187,4 @@ func label(role, name string) string {
 		return name
 	}
 	return role + ": " + name
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }

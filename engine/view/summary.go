@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/shortlist"
 )
 
@@ -68,7 +69,7 @@ func figures(r *engine.Report) string {
 // above.
 func shortReason(r *engine.Report) string {
 	for _, h := range r.Broken() {
-		if before, _, ok := strings.Cut(r.Aborted, firstLine(h.Failure.Message)); ok && before != "" {
+		if before, _, ok := strings.Cut(r.Aborted, sanitize.FirstLine(h.Failure.Message, 0)); ok && before != "" {
 			return strings.TrimRight(before, ": ") + ", see above"
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 )
 
 // HTTP is a request with the expected response. Paths are paths of the host.
@@ -44,6 +45,9 @@ const tryTimeout = 5 * time.Second
 
 // maxBody is the maximum number of bytes read of a response.
 const maxBody = 64 << 10
+
+// maxShown is the maximum number of bytes of a response that an error shows.
+const maxShown = 200
 
 // Do sends the request once; nil when the response is as expected. detail describes the
 // response for messages.
@@ -80,7 +84,7 @@ func (h HTTP) Do(ctx context.Context, sys engine.System) (detail string, err err
 func (h HTTP) evaluate(resp *http.Response, body []byte) error {
 	ok := resp.StatusCode == h.Status || h.Status == 0 && resp.StatusCode >= 200 && resp.StatusCode <= 299
 	if !ok {
-		return fmt.Errorf("%s answered %s: %s", h.URL, resp.Status, firstLine(body))
+		return fmt.Errorf("%s answered %s: %s", h.URL, resp.Status, sanitize.FirstLine(string(body), maxShown))
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.AnswerHeaders)) {
 		if err := match("answer_headers", h.AnswerHeaders[name], resp.Header.Get(name), h.URL+" answered "+name+" "); err != nil {
@@ -100,17 +104,9 @@ func match(argument, expression, text, said string) error {
 		return fmt.Errorf("%s: %w", argument, err)
 	}
 	if !want.MatchString(text) {
-		return fmt.Errorf("%s%q, want a match of %q", said, firstLine([]byte(text)), expression)
+		return fmt.Errorf("%s%q, want a match of %q", said, sanitize.FirstLine(text, maxShown), expression)
 	}
 	return nil
-}
-
-func firstLine(body []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	if len(line) > 200 {
-		line = line[:200] + "..."
-	}
-	return line
 }
 
 func (h HTTP) client(sys engine.System) (*http.Client, error) {

@@ -16,10 +16,14 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 )
 
 // maxAnswer is the number of bytes read of an answer: enough for a reason.
 const maxAnswer = 64 << 10
+
+// maxShown is the maximum number of bytes of an answer that an error shows.
+const maxShown = 200
 
 // Request is an HTTP request of a hook.
 type Request struct {
@@ -101,7 +105,7 @@ func (r *Request) exchange(ctx context.Context, client *http.Client, secrets map
 		return 0, fmt.Errorf("%s %s: reading the answer: %w", r.method(), r.URL, cmp.Or(context.Cause(ctx), err))
 	}
 	if code := resp.StatusCode; !slices.Contains(r.Status, code) && (len(r.Status) > 0 || code < 200 || code > 299) {
-		return 0, fmt.Errorf("%s %s: answered %s: %s", r.method(), r.URL, resp.Status, firstLine(string(body)))
+		return 0, fmt.Errorf("%s %s: answered %s: %s", r.method(), r.URL, resp.Status, sanitize.FirstLine(string(body), maxShown))
 	}
 	return resp.StatusCode, nil
 }
@@ -162,13 +166,4 @@ func hide(text string, secrets map[string]string) string {
 		}
 	}
 	return text
-}
-
-// firstLine returns the first line of an answer, at most 200 bytes of it.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if len(line) > 200 {
-		return strings.ToValidUTF8(line[:200], "") + "..."
-	}
-	return line
 }
