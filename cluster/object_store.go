@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// The forms of ObjectStore.Addressing.
+// Forms of ObjectStore.Addressing; the third one is path.
 const (
 	AddressingAuto    = "auto"
-	AddressingPath    = "path"
 	AddressingVirtual = "virtual"
 )
 

@@ -107,13 +107,6 @@ func (l *Lock) Pin(ref Ref) (Pin, bool) {
 	return pin, ok
 }
 
-// Pins lists everything in stable order.
-func (l *Lock) Pins() []Pin {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return sortedPins(l.pins)
-}
-
 // Put pins content in memory, replacing an earlier pin; Save writes it.
 func (l *Lock) Put(pin Pin) {
 	l.mu.Lock()

@@ -120,7 +120,7 @@ func (s *Store) raw(digest string) (Blob, error) {
 	if err != nil {
 		return Blob{}, err
 	}
-	if !s.stamped(name, info) {
+	if !s.hasFingerprint(name, info) {
 		if err := s.recheck(digest); err != nil {
 			return Blob{}, err
 		}
@@ -150,7 +150,7 @@ func (s *Store) recheck(digest string) error {
 		return fmt.Errorf("hashing %s: %w", s.path(name), err)
 	}
 	if found != digest {
-		return &damagedError{[]string{name, name + compressedSuffix, name + stampSuffix},
+		return &damagedError{[]string{name, name + compressedSuffix, name + fingerprintSuffix},
 			fmt.Errorf("%s: the file was changed, its sha256 is now %s: %w; %s", s.path(name), found, ErrMismatch, repairAdvice)}
 	}
 	return s.recordFingerprint(name, info)

@@ -30,13 +30,3 @@ func In(kinds []engine.Kind) []engine.Kind {
 	}
 	return kinds
 }
-
-// Names returns the kinds that have an example.
-func Names() []string {
-	entries, _ := files.ReadDir(".") // an embedded directory can always be read
-	var out []string
-	for _, e := range entries {
-		out = append(out, e.Name()[:len(e.Name())-len(".yaml")])
-	}
-	return out
-}

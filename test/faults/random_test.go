@@ -251,8 +251,8 @@ func (s *site) judge(t *testing.T, report *engine.Report, want map[string]string
 		case f.reason == nil && (h.Failure != nil || h.Cancelled):
 			t.Errorf("%s (%s) failed: %+v", h.Host, f.name, h.Failure)
 		case f.reason == nil:
-			bed := &testFleet{t: t, fleet: &fleet.Fleet{Hosts: []*fleet.Host{s.fleet.Host(h.Host)}}}
-			bed.like(want)
+			single := &testFleet{t: t, fleet: &fleet.Fleet{Hosts: []*fleet.Host{s.fleet.Host(h.Host)}}}
+			single.like(want)
 		case h.Failure == nil:
 			t.Errorf("%s (%s) did not fail", h.Host, f.name)
 		case !f.reason.MatchString(h.Failure.Message + " " + h.Failure.Detail):
