@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,26 +28,32 @@ const oneTask = `
     - {name: work, do: {do: change}}
 `
 
-// race runs two scenarios at one time on the same hosts.
-func race(t *testing.T, a, b *scenario) (ra, rb *engine.Report) {
-	t.Helper()
-	b.fleet.locks = a.fleet.locks
-	var both sync.WaitGroup
-	both.Go(func() { ra = a.run(t, t.Context(), oneTask) })
-	both.Go(func() { rb = b.run(t, t.Context(), oneTask) })
-	both.Wait()
-	return ra, rb
-}
-
 // TestConcurrentRuns: the second of two runs on the same hosts is refused, names the first
-// run, and changes nothing.
+// run, and changes nothing. Steps end when one of the runs has ended, or when both work.
 func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	a, b := of(5), of(5)
-	a.fleet.delay, b.fleet.delay = 2*lock.Grace, 2*lock.Grace
+	b.fleet.locks = a.fleet.locks
 	claiming(a, "a", 0)
 	claiming(b, "b", 0)
-	won, lost := race(t, a, b)
+	release := make(chan struct{})
+	end := sync.OnceFunc(func() { close(release) })
+	var aWorks, bWorks atomic.Bool
+	hold := func(mine, other *atomic.Bool) func(string, engine.Step, doArgs) string {
+		return func(string, engine.Step, doArgs) string {
+			if mine.Store(true); other.Load() {
+				end()
+			}
+			<-release
+			return ""
+		}
+	}
+	a.fleet.onStep, b.fleet.onStep = hold(&aWorks, &bWorks), hold(&bWorks, &aWorks)
+	var won, lost *engine.Report
+	var both sync.WaitGroup
+	both.Go(func() { defer end(); won = a.run(t, t.Context(), oneTask) })
+	both.Go(func() { defer end(); lost = b.run(t, t.Context(), oneTask) })
+	both.Wait()
 	if won.Aborted != "" {
 		won, lost = lost, won
 	}
@@ -59,27 +66,46 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 }
 
-// TestLockMaxWait: a run that waits does its work after the other one.
+// TestLockMaxWait: a run that waits names the run that holds the lock, and does its work
+// after that run. The first run works until the second one waits or has ended.
 func TestLockMaxWait(t *testing.T) {
 	t.Parallel()
 	a, b := of(3), of(3)
-	a.fleet.delay, b.fleet.delay = 300*time.Millisecond, 300*time.Millisecond
+	b.fleet.locks = a.fleet.locks
 	claiming(a, "a", time.Minute)
 	claiming(b, "b", time.Minute)
-	ra, rb := race(t, a, b)
+	working, release := make(chan struct{}), make(chan struct{})
+	work, end := sync.OnceFunc(func() { close(working) }), sync.OnceFunc(func() { close(release) })
+	a.fleet.onStep = func(string, engine.Step, doArgs) string {
+		work()
+		<-release
+		return ""
+	}
+	var waited atomic.Bool
+	lockB := b.opts
+	b.opts = func(o *Options) {
+		lockB(o)
+		sink := o.Sink
+		o.Sink = sinkFunc(func(e engine.Event) {
+			sink.Emit(e)
+			if e.Type == engine.EventWait && strings.HasPrefix(e.Text, "for the lock: run a ") {
+				waited.Store(true)
+				end()
+			}
+		})
+	}
+	var ra, rb *engine.Report
+	var both sync.WaitGroup
+	both.Go(func() { defer work(); ra = a.run(t, t.Context(), oneTask) })
+	both.Go(func() { defer end(); <-working; rb = b.run(t, t.Context(), oneTask) })
+	both.Wait()
 	for _, r := range []*engine.Report{ra, rb} {
 		if r.Aborted != "" || r.Changed() != 3 {
 			t.Errorf("%q, %d changed", r.Aborted, r.Changed())
 		}
 	}
-	told := 0
-	for _, e := range append(a.fleet.events, b.fleet.events...) {
-		if e.Type == engine.EventWait && strings.HasPrefix(e.Text, "for the lock: run ") {
-			told++
-		}
-	}
-	if told == 0 {
-		t.Error("nobody was told what the second run waits for")
+	if !waited.Load() {
+		t.Error("the second run did not report which run it waits for")
 	}
 }
 
