@@ -12,9 +12,6 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// firstWait is the wait after the first failed attempt.
-var firstWait = time.Second
-
 // Apply downloads beside the destination, continuing an earlier attempt, and renames the
 // file when its digest is right.
 func (h *Host) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
@@ -72,7 +69,7 @@ func (h *Host) fetch(ctx context.Context, sys engine.System, t *hostfile.Temp) e
 	err = resumable.Download{
 		Name:   name,
 		Open:   func(ctx context.Context, offset int64) (resumable.Content, error) { return h.open(ctx, client, offset) },
-		SHA256: h.SHA256, FirstWait: firstWait,
+		SHA256: h.SHA256,
 		Progress: func(received, total int64) {
 			if time.Since(started) >= reportEvery {
 				sys.Progress(progress(received, total))
