@@ -19,9 +19,8 @@ const outboxSize = 8 << 10
 // something, and at the latest when the segment ends. Results that an agent dies
 // with are in the host's journal.
 type outbox struct {
-	conn      *protocol.Conn
-	segment   uint32
-	unbatched bool
+	conn    *protocol.Conn
+	segment uint32
 
 	mu      sync.Mutex
 	results []byte // encoded
@@ -38,7 +37,7 @@ func (o *outbox) add(r *engine.Result) (err error) {
 	if o.results, err = codec.AppendResult(o.results, r); err != nil {
 		return err
 	}
-	if !o.unbatched && len(o.results) < outboxSize && time.Since(o.since) < startDelay {
+	if len(o.results) < outboxSize && time.Since(o.since) < startDelay {
 		return nil
 	}
 	return o.sendLocked()

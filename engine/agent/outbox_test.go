@@ -43,20 +43,18 @@ func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 func TestResultsTravelTogether(t *testing.T) {
 	long := strings.Repeat("x", outboxSize)
 	for name, tt := range map[string]struct {
-		singly bool
 		ago    time.Duration // time since the begin of the first step
 		reason string        // reason of the second result
 		before []string      // frames before the flush
 		after  []string      // frames of the flush
 	}{
 		"quick results wait for the flush":          {after: []string{"a=ok b=ok c=ok"}},
-		"unbatched results are sent one by one":     {singly: true, before: []string{"a=ok", "b=ok", "c=ok"}},
 		"a large result sends the batch":            {reason: long, before: []string{"a=ok b=ok"}, after: []string{"c=ok"}},
 		"an old batch is sent with the next result": {ago: startDelay, before: []string{"a=ok"}, after: []string{"b=ok c=ok"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
-			o := &outbox{conn: protocol.NewConn(strings.NewReader(""), &sent, protocol.AgentEnd), segment: 7, unbatched: tt.singly}
+			o := &outbox{conn: protocol.NewConn(strings.NewReader(""), &sent, protocol.AgentEnd), segment: 7}
 			results := []engine.Result{{Step: "a", Status: engine.StatusOK, Started: time.Now().Add(-tt.ago)},
 				{Step: "b", Status: engine.StatusOK, Started: time.Now(), Reason: tt.reason}, {Step: "c", Status: engine.StatusOK, Started: time.Now()}}
 			for i := range results {

@@ -126,7 +126,7 @@ func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, 
 		}
 		defer func() { failed = errors.Join(failed, s.runDeferred(ctx, id, seg.Run, log)) }()
 	}
-	out := &outbox{conn: s.conn, segment: id, unbatched: s.opts.Unbatched}
+	out := &outbox{conn: s.conn, segment: id}
 	defer func() { failed = errors.Join(failed, out.flush()) }()
 	altered := map[string]bool{}
 	for _, step := range seg.Steps {

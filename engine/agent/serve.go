@@ -29,10 +29,6 @@ type ServeOptions struct {
 	Facts func() engine.Facts
 	// Command runs a program for a module; on this machine when nil.
 	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
-	// Unbatched sends each result in a frame of its own, so that a test can break the
-	// session between any two results. It is an option because batches form inside of
-	// the agent, and no test can separate them from outside.
-	Unbatched bool
 }
 
 // Serve serves one controller until it says good-bye or is lost, and returns when

@@ -30,7 +30,7 @@ type role struct {
 	Root, Host, Line string
 	ClockOff         time.Duration // how much the host's clock is fast
 	DiskBytes        int           // of the host's disk; 0 for that of this machine
-	Unbatched        bool          // it sends each result by itself
+	ReportSteps      bool          // its results travel one by one; see fleet.ReportSteps
 	// Fields of a controller: its inventory, run, the path of the playbook, and the number
 	// of steps after which it kills itself; 0 for never.
 	Inventory, Run, Playbook string
@@ -59,14 +59,18 @@ func (r role) agent() error {
 			return err
 		}
 	}
-	opts := agent.ServeOptions{Root: r.Root, Unbatched: r.Unbatched, Facts: func() engine.Facts {
+	opts := agent.ServeOptions{Root: r.Root, Facts: func() engine.Facts {
 		found := facts.Read(r.Root)
 		found.Hostname = r.Host
 		found.UnixTime += r.ClockOff.Seconds()
 		return found
 	}}
+	registry := engine.NewRegistry(tasks.Modules())
+	if r.ReportSteps {
+		registry = fleet.ReportSteps(registry)
+	}
 	return fakehost.Answer(r.Line, os.Stdout, func() error {
-		return agent.Serve(context.Background(), os.Stdin, os.Stdout, engine.NewRegistry(tasks.Modules()), opts)
+		return agent.Serve(context.Background(), os.Stdin, os.Stdout, registry, opts)
 	})
 }
 

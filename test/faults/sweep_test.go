@@ -188,7 +188,7 @@ func TestSweeps(t *testing.T) {
 		// with engine/agent.
 		t.Run("agent"+how.name, func(t *testing.T) {
 			sweepFrames(t, playbook, want, sweep{first: 3, singly: how.singly}, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
-				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, Unbatched: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
+				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, ReportSteps: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
 			})
 		})
 	}
@@ -249,7 +249,7 @@ func sweepFrames(t *testing.T, playbook string, want map[string]string, s sweep,
 	broken := 0
 	for at := 0; at <= frames; {
 		breaker := &breaker{at: at}
-		b := newTestFleet(t, 1, playbook, fleet.Options{Unbatched: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
+		b := newTestFleet(t, 1, playbook, fleet.Options{ReportSteps: s.singly, Exec: func(_ context.Context, h *fleet.Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 			return answer(breaker, h, c, serve)
 		}})
 		r := b.run(fmt.Sprintf("at-%d", at))

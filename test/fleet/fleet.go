@@ -28,8 +28,9 @@ type Options struct {
 	// Name returns the name of the i-th host, from 0. Default n001, n002, ...
 	Name func(i int) string
 
-	// Unbatched has agents send each result by itself; see agent.ServeOptions.
-	Unbatched bool
+	// ReportSteps has each step report progress before its check. An agent sends the
+	// results before a report, so each result travels in a frame of its own.
+	ReportSteps bool
 	// Latency is the round-trip time that is added to the network.
 	Latency time.Duration
 	// Passwords of users by name; nil for login with keys.
@@ -81,7 +82,7 @@ func Start(n int, o Options) (*Fleet, error) {
 	for i := range n {
 		h := &Host{
 			Name: o.Name(i), Address: fmt.Sprintf("127.77.%d.%d", i/250, 1+i%250),
-			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec, singly: o.Unbatched,
+			Root: filepath.Join(o.Dir, "hosts", o.Name(i)), fleet: f, before: o.Before, other: o.Other, answer: o.Exec,
 		}
 		if f.byName[h.Name] != nil {
 			return nil, fmt.Errorf("two hosts have the name %s", h.Name)
@@ -90,6 +91,9 @@ func Start(n int, o Options) (*Fleet, error) {
 			return nil, fmt.Errorf("making the directory of %s: %w", h.Name, err)
 		}
 		h.registry = h.observe(tasks.Modules())
+		if o.ReportSteps {
+			h.registry = ReportSteps(h.registry)
+		}
 		h.config = sshtest.Config{Authorized: []gossh.PublicKey{user}, HostKeys: []gossh.Signer{hostKey}, Exec: h.exec, Passwords: o.Passwords}
 		if o.Passwords != nil {
 			h.config.Authorized = []gossh.PublicKey{}

@@ -26,7 +26,6 @@ type Host struct {
 	other    func(ctx context.Context, c sshtest.Command) int
 	answer   func(ctx context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int
 	registry engine.Registry
-	singly   bool
 	config   sshtest.Config
 
 	sessions   sync.WaitGroup // connections, and agents whose controller may be gone
@@ -116,7 +115,7 @@ func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 
 // serve is the agent of the host, in this process.
 func (h *Host) serve(ctx context.Context, c sshtest.Command) int {
-	opts := agent.ServeOptions{Root: h.Root, Unbatched: h.singly, Facts: func() engine.Facts {
+	opts := agent.ServeOptions{Root: h.Root, Facts: func() engine.Facts {
 		found := facts.Read(h.Root)
 		found.Hostname = h.Name
 		h.greeted()
