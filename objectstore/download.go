@@ -15,6 +15,10 @@ import (
 // Download writes an object to a new file with mode 0600. The content must have the SHA-256
 // of the object's metadata, or of the store's checksum; an object with neither is taken as
 // it is. The file exists only when Download succeeds.
+//
+// A download that breaks off starts again from the beginning, unlike those of package
+// resumable: the object may have been replaced, and without a digest the mixture of two
+// objects would not show.
 func (s *Store) Download(ctx context.Context, from Location, file string) (err error) {
 	part := file + ".part"
 	if err := os.Remove(part); err != nil && !os.IsNotExist(err) {
