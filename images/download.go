@@ -63,7 +63,7 @@ func (r *Resolver) download(ctx context.Context, a Artifact, ref Ref, want Offer
 		Open: func(ctx context.Context, offset int64) (resumable.Content, error) {
 			return r.Source.Open(ctx, a, ref, want, offset)
 		},
-		SHA256: want.SHA256, Idle: r.Stall, FirstWait: r.retryWait(), Permanent: permanent,
+		SHA256: want.SHA256, Permanent: permanent,
 		Progress: func(received, total int64) { report(Downloading, received, total) }, Interval: reportEvery,
 	}.Into(ctx, p.Partial)
 	var mismatch *resumable.MismatchError

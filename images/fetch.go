@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/go-multierror"
 	"golang.org/x/sync/errgroup"
@@ -143,7 +142,7 @@ func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, re
 // can be checked against.
 func (r *Resolver) offer(ctx context.Context, a Artifact, ref Ref) (Offer, error) {
 	var offer Offer
-	err := resumable.Retry(ctx, r.retryWait(), permanent, nil, func() error {
+	err := resumable.Retry(ctx, 0, permanent, nil, func() error {
 		var err error
 		offer, err = r.Source.Offer(ctx, a, ref)
 		return err
@@ -155,11 +154,4 @@ func (r *Resolver) offer(ctx context.Context, a Artifact, ref Ref) (Offer, error
 		return Offer{}, fmt.Errorf("%s states no digest for %s", r.Source, ref)
 	}
 	return offer, nil
-}
-
-func (r *Resolver) retryWait() time.Duration {
-	if r.RetryWait > 0 {
-		return r.RetryWait
-	}
-	return time.Second
 }

@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/klauspost/compress/zstd"
+
+	"deployer/resumable"
 )
 
 func TestFetchPinsAndResolves(t *testing.T) {
@@ -132,7 +135,8 @@ func TestFetchFaults(t *testing.T) {
 			p.put(toolPath, content)
 			test.prepare(p)
 			r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
-			err := r.Fetch(t.Context(), []Ref{toolRef}, nil)
+			var err error
+			synctest.Test(t, func(t *testing.T) { err = r.Fetch(t.Context(), []Ref{toolRef}, nil) })
 			if test.asked != "" && p.asked(test.asked) == 0 {
 				t.Errorf("no request %q among %q", test.asked, p.requests)
 			}
@@ -193,23 +197,45 @@ func TestFetchResumesAfterKill(t *testing.T) {
 	}
 }
 
+// stallingSource stands still after the first half of the first content.
+type stallingSource struct {
+	Source
+	half    []byte
+	stalled atomic.Bool
+}
+
+// Open implements Source.
+func (s *stallingSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error) {
+	if s.stalled.Swap(true) {
+		return s.Source.Open(ctx, a, ref, want, offset)
+	}
+	content := io.MultiReader(bytes.NewReader(s.half), endlessWait{ctx})
+	return resumable.Content{ReadCloser: io.NopCloser(content), Total: 2 * int64(len(s.half))}, nil
+}
+
+// endlessWait brings nothing until its context ends.
+type endlessWait struct{ ctx context.Context }
+
+func (w endlessWait) Read([]byte) (int, error) {
+	<-w.ctx.Done()
+	return 0, context.Cause(w.ctx)
+}
+
+// TestFetchEndsAStalledDownload: a download that receives nothing for a minute continues
+// with another request.
 func TestFetchEndsAStalledDownload(t *testing.T) {
 	p := newPublisher(t)
 	content := payload(100_000)
 	p.put(toolPath, content)
-	p.fault(toolPath, 1, func(w http.ResponseWriter, r *http.Request, content []byte) {
-		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
-		_, _ = w.Write(content[:50_000])
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
+	source := &stallingSource{Source: NewUpstream(nil), half: content[:50_000]}
+	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), source)
+	synctest.Test(t, func(t *testing.T) {
+		if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
+			t.Fatal(err)
+		}
 	})
-	r := newResolver(t, testCatalogue(t, p.URL, "registry.invalid"), NewUpstream(nil))
-	r.Stall = 500 * time.Millisecond // the rest comes within that on a busy machine, too
-	if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err != nil {
-		t.Fatal(err)
-	}
 	if p.asked(toolPath+" bytes=50000-") != 1 {
-		t.Errorf("the rest was not asked for: %q", p.requests)
+		t.Errorf("there was no request for the rest: %q", p.requests)
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // publisher is a local server laid out like upstream, with faults to switch on
-// by path.
+// by path. It keeps no connection open, so that the waits between attempts take no time
+// under the clock of synctest; start it outside of the bubble.
 type publisher struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -28,6 +29,7 @@ func newPublisher(t *testing.T) *publisher {
 	t.Helper()
 	p := &publisher{files: map[string][]byte{}, faults: map[string]func(http.ResponseWriter, *http.Request, []byte) bool{}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
+	p.Config.SetKeepAlivesEnabled(false)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -109,7 +111,7 @@ const toolPath = "/release/v1.2.3/amd64/tool"
 
 var toolRef = Ref{Name: "tool", Version: "v1.2.3", Arch: "amd64"}
 
-// newResolver uses a fresh store and lock file, and does not wait long.
+// newResolver returns a resolver with a fresh store and lock file.
 func newResolver(t *testing.T, c *Catalogue, source Source) *Resolver {
 	t.Helper()
 	store, err := OpenStore(t.TempDir())
@@ -120,7 +122,7 @@ func newResolver(t *testing.T, c *Catalogue, source Source) *Resolver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Resolver{Catalogue: c, Store: store, Lock: lock, Source: source, RetryWait: time.Millisecond, Stall: 5 * time.Second}
+	return &Resolver{Catalogue: c, Store: store, Lock: lock, Source: source}
 }
 
 // payload is content that does not repeat, so that a wrong offset shows.

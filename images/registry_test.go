@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -46,6 +47,7 @@ func newRegistry(t *testing.T, damage func(r *http.Request, body []byte) []byte)
 		w.WriteHeader(recorder.Code)
 		_, _ = w.Write(body)
 	}))
+	server.Config.SetKeepAlivesEnabled(false) // see publisher
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
 }
@@ -223,9 +225,11 @@ func TestImageTampered(t *testing.T) {
 		push(t, host+"/team/picture:v1.2.3")
 		on = true
 		r := newResolver(t, testCatalogue(t, "http://unused.invalid", host), NewUpstream(nil))
-		if err := r.Fetch(t.Context(), []Ref{pictureRef}, nil); err == nil {
-			t.Errorf("tampered %s was accepted", part)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			if err := r.Fetch(t.Context(), []Ref{pictureRef}, nil); err == nil {
+				t.Errorf("tampered %s was accepted", part)
+			}
+		})
 		if _, err := r.Resolve(t.Context(), pictureRef); !errors.Is(err, ErrUnpinned) {
 			t.Errorf("tampered %s: Resolve gives %v", part, err)
 		}

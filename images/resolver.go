@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // ErrUnpinned means that the lock file has nothing for an artifact.
@@ -19,10 +18,6 @@ type Resolver struct {
 	Source    Source
 	// Parallel is how many artifacts are fetched at once; default 4.
 	Parallel int
-	// RetryWait is the wait before the second attempt; default 1 s.
-	RetryWait time.Duration
-	// Stall is how long a download may bring nothing; default 60 s.
-	Stall time.Duration
 }
 
 // Refs returns the artifacts of one Kubernetes version and architecture. The version

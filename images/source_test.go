@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // A mirror has the publishers' layout, their hosts in front: files and images.
@@ -52,9 +53,11 @@ func TestMirrorErrorsHideCredentials(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := newResolver(t, testCatalogue(t, "https://dl.example.org", "registry.example.org"), mirror)
-		if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("error is %v", err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			if err := r.Fetch(t.Context(), []Ref{toolRef}, nil); err == nil || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error is %v", err)
+			}
+		})
 	}
 }
 
@@ -156,9 +159,11 @@ func TestDirectory(t *testing.T) {
 	// The file is cut.
 	overwrite(t, filepath.Join(dir, "tool"), func(c []byte) []byte { return c[:77] })
 	cut := directoryResolver(t, dir)
-	if err := cut.Fetch(t.Context(), []Ref{toolRef}, nil); err == nil || !strings.Contains(err.Error(), "77 of 10000 bytes") {
-		t.Errorf("cut file: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if err := cut.Fetch(t.Context(), []Ref{toolRef}, nil); err == nil || !strings.Contains(err.Error(), "77 of 10000 bytes") {
+			t.Errorf("cut file: %v", err)
+		}
+	})
 }
 
 // The lock file was made from upstream; a directory with other content of the
