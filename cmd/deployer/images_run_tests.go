@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ func testImage(ctx context.Context, w io.Writer, b builtImage, again bool) error
 	if err != nil {
 		return err
 	}
-	record, err = imagetest.NewStatement(b.name(), b.entry.Manifest, tests, passed, failed)
+	record, err = imagetest.NewStatement(b.name(), b.entry.Manifest, tests, passed, failed, time.Now())
 	if err != nil {
 		return err
 	}

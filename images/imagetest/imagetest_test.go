@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -127,7 +128,7 @@ func TestStatement(t *testing.T) {
 	if _, found, err := Read(archive); found || err != nil {
 		t.Errorf("found %v (%v)", found, err)
 	}
-	green, err := NewStatement("x:1", digest, tests, []string{"a"}, nil)
+	green, err := NewStatement("x:1", digest, tests, []string{"a"}, nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +146,12 @@ func TestStatement(t *testing.T) {
 		t.Error("current for other tests")
 	}
 	for name, test := range map[string]struct{ passed, failed []string }{"failed": {[]string{"a"}, []string{"b"}}, "none": {nil, nil}} {
-		red, err := NewStatement("x:1", digest, tests, test.passed, test.failed)
+		red, err := NewStatement("x:1", digest, tests, test.passed, test.failed, time.Now())
 		if err != nil || red.Green(digest) {
 			t.Errorf("%s: green (%v)", name, err)
 		}
 	}
-	if _, err := Parse([]byte(`{"_type":"x"}`)); err == nil {
-		t.Error("a statement of another type was read")
+	if _, err := Parse([]byte(`{"_type":"x"}`)); !errors.Is(err, ErrOtherStatement) {
+		t.Errorf("error of a statement of another type is %v", err)
 	}
 }

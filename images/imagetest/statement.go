@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/google/renameio/v2"
 
@@ -51,10 +52,18 @@ type Results struct {
 	Configuration []Subject `json:"configuration"`
 	PassedTests   []string  `json:"passedTests,omitempty"`
 	FailedTests   []string  `json:"failedTests,omitempty"`
+	// TestedOn is the time at which the tests ended; zero in records of former versions. It
+	// is an extension of the predicate, which has no time.
+	TestedOn time.Time `json:"testedOn,omitzero"`
 }
 
-// NewStatement returns a statement about an image by its manifest digest, sha256:....
-func NewStatement(name, manifest string, tests []imagefile.Test, passed, failed []string) (Statement, error) {
+// ErrOtherStatement says that a statement of in-toto is about something else than tests,
+// such as the provenance of an image.
+var ErrOtherStatement = errors.New("it is not a result of tests")
+
+// NewStatement returns a statement about an image by its manifest digest, sha256:...., whose
+// tests ended at that time.
+func NewStatement(name, manifest string, tests []imagefile.Test, passed, failed []string, at time.Time) (Statement, error) {
 	declared, err := testsDigest(tests)
 	if err != nil {
 		return Statement{}, err
@@ -67,7 +76,7 @@ func NewStatement(name, manifest string, tests []imagefile.Test, passed, failed 
 		Type: statementType, PredicateType: PredicateType,
 		Subject: []Subject{{name, map[string]string{"sha256": strings.TrimPrefix(manifest, "sha256:")}}},
 		Predicate: Results{
-			Result: result, PassedTests: passed, FailedTests: failed,
+			Result: result, PassedTests: passed, FailedTests: failed, TestedOn: at.UTC(),
 			Configuration: []Subject{{"tests", map[string]string{"sha256": declared}}},
 		},
 	}, nil
@@ -79,14 +88,15 @@ func testsDigest(tests []imagefile.Test) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Parse decodes a statement; a statement of another type is an error.
+// Parse decodes a statement. The error for a statement of another type wraps
+// ErrOtherStatement.
 func Parse(content []byte) (Statement, error) {
 	var s Statement
 	if err := json.Unmarshal(content, &s); err != nil {
 		return s, fmt.Errorf("record of tests: %w", err)
 	}
 	if s.Type != statementType || s.PredicateType != PredicateType {
-		return s, fmt.Errorf("record of tests: %q about %q is not a result of tests", s.Type, s.PredicateType)
+		return s, fmt.Errorf("record of tests: statement %q with predicate %q: %w", s.Type, s.PredicateType, ErrOtherStatement)
 	}
 	return s, nil
 }
@@ -94,10 +104,11 @@ func Parse(content []byte) (Statement, error) {
 // Green reports whether the statement says of the image with that manifest digest that its
 // tests have passed.
 func (s Statement) Green(manifest string) bool {
-	return s.about(manifest) && s.Predicate.Result == Passed && len(s.Predicate.FailedTests) == 0 && len(s.Predicate.PassedTests) > 0
+	return s.About(manifest) && s.Predicate.Result == Passed && len(s.Predicate.FailedTests) == 0 && len(s.Predicate.PassedTests) > 0
 }
 
-func (s Statement) about(manifest string) bool {
+// About reports whether the image with that manifest digest is a subject of the statement.
+func (s Statement) About(manifest string) bool {
 	for _, subject := range s.Subject {
 		if subject.Digest["sha256"] == strings.TrimPrefix(manifest, "sha256:") {
 			return true
@@ -109,7 +120,7 @@ func (s Statement) about(manifest string) bool {
 // Current reports whether the statement is about that manifest digest and these tests.
 func (s Statement) Current(manifest string, tests []imagefile.Test) bool {
 	declared, err := testsDigest(tests)
-	return err == nil && s.about(manifest) && len(s.Predicate.Configuration) == 1 &&
+	return err == nil && s.About(manifest) && len(s.Predicate.Configuration) == 1 &&
 		s.Predicate.Configuration[0].Digest["sha256"] == declared
 }
 

@@ -1,10 +1,12 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -13,13 +15,14 @@ import (
 	"deployer/images/imagetest"
 )
 
-// ErrNotGreen says that an image has no record of passed tests.
+// ErrNotGreen says that the latest record of the tests of an image is missing or not of
+// passed tests.
 var ErrNotGreen = errors.New("its tests are not green")
 
 // Promote moves the tag of a stage to the digest that the stage before has, and returns
-// that digest. Every architecture of the image must have a record of passed tests in the
-// registry; the error wraps ErrNotGreen otherwise, and nothing is changed. A record is not
-// signed: who may push to the repository is trusted to push true ones. verify is called
+// that digest. The latest record of the tests of every architecture of the image must be in
+// the registry and say that they have passed; the error wraps ErrNotGreen otherwise, and
+// nothing is changed. A record is not signed: who may push to the repository is trusted to push true ones. verify is called
 // with the digests by architecture before the tag is moved, and its error ends the
 // promotion; it may be nil.
 func Promote(ctx context.Context, target Target, image, version string, to Stage, verify func(digests map[string]string) error) (digest string, err error) {
@@ -67,39 +70,66 @@ func Promote(ctx context.Context, target Target, image, version string, to Stage
 	return found.Digest.String(), nil
 }
 
-// requireGreen returns an error that wraps ErrNotGreen, unless records of the image's tests
-// are in the registry and all say that they have passed.
+// requireGreen returns an error that wraps ErrNotGreen, unless the registry has a record of
+// the image's tests and the latest one says that they have passed. Tests that failed may be
+// repeated, and a record is never removed.
 func requireGreen(ctx context.Context, repository name.Repository, platform v1.Descriptor) error {
 	arch := ""
 	if platform.Platform != nil {
 		arch = platform.Platform.Architecture
 	}
-	referrers, err := remote.Referrers(repository.Digest(platform.Digest.String()), options(ctx)...)
+	digest := platform.Digest.String()
+	records, err := recordsOf(ctx, repository, platform.Digest)
 	if err != nil {
-		return fmt.Errorf("asking for the records of %s: %w", platform.Digest, err)
+		return fmt.Errorf("reading the records of %s: %w", digest, err)
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("%s for %s: %w: the registry has no record of them; run deployer images test, and push again", digest, arch, ErrNotGreen)
+	}
+	latest := slices.MaxFunc(records, func(a, b imagetest.Statement) int {
+		return cmp.Or(a.Predicate.TestedOn.Compare(b.Predicate.TestedOn), failures(digest, a)-failures(digest, b))
+	})
+	if !latest.Green(digest) {
+		return fmt.Errorf("%s for %s: %w: failed are %q; repeat them with deployer images test --again, and push again", digest, arch, ErrNotGreen, latest.Predicate.FailedTests)
+	}
+	return nil
+}
+
+// failures returns 0 for a record of passed tests, otherwise 1: of two records with the same
+// time, the record of failed tests decides.
+func failures(manifest string, record imagetest.Statement) int {
+	if record.Green(manifest) {
+		return 0
+	}
+	return 1
+}
+
+// recordsOf returns the records of the tests of the image with that digest. Statements about
+// another digest, and statements of other kinds that refer to the image, are left out.
+func recordsOf(ctx context.Context, repository name.Repository, digest v1.Hash) ([]imagetest.Statement, error) {
+	referrers, err := remote.Referrers(repository.Digest(digest.String()), options(ctx)...)
+	if err != nil {
+		return nil, err
 	}
 	manifest, err := referrers.IndexManifest()
 	if err != nil {
-		return fmt.Errorf("records of %s: %w", platform.Digest, err)
+		return nil, err
 	}
-	records := 0
+	var records []imagetest.Statement
 	for _, d := range manifest.Manifests {
 		if d.ArtifactType != string(recordType) {
 			continue
 		}
 		statement, err := readRecord(ctx, repository, d.Digest)
-		if err != nil {
-			return fmt.Errorf("record %s of %s: %w", d.Digest, platform.Digest, err)
+		switch {
+		case errors.Is(err, imagetest.ErrOtherStatement):
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", d.Digest, err)
+		case statement.About(digest.String()):
+			records = append(records, statement)
 		}
-		if !statement.Green(platform.Digest.String()) {
-			return fmt.Errorf("%s for %s: %w: failed are %q", platform.Digest, arch, ErrNotGreen, statement.Predicate.FailedTests)
-		}
-		records++
 	}
-	if records == 0 {
-		return fmt.Errorf("%s for %s: %w: the registry has no record of them; run deployer images test, and push again", platform.Digest, arch, ErrNotGreen)
-	}
-	return nil
+	return records, nil
 }
 
 // readRecord reads a record of tests from the registry.

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"deployer/images"
@@ -65,17 +67,25 @@ func archive(t *testing.T, arch, content string, failed ...string) Platform {
 	if err := os.WriteFile(p.SBOM, []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.record(t, "starts", failed...)
+	p.record(t, tested, failed...)
 	return p
 }
 
-func (p Platform) record(t *testing.T, passed string, failed ...string) {
+// tested is the time of the tests of archive.
+var tested = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// record writes a record of tests that ended at that time; failed are the tests that failed.
+func (p Platform) record(t *testing.T, at time.Time, failed ...string) {
 	t.Helper()
+	var passed []string
+	if len(failed) == 0 {
+		passed = []string{"starts"}
+	}
 	_, manifest, err := images.ReadImageIndex(p.Archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	statement, err := imagetest.NewStatement("registry.k8s.io/pause:1", manifest, tests, []string{passed}, failed)
+	statement, err := imagetest.NewStatement("registry.k8s.io/pause:1", manifest, tests, passed, failed, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +181,78 @@ func TestPromoteRefuses(t *testing.T) {
 			}
 			if _, err := Promote(t.Context(), target, "registry.k8s.io/pause", "1", Testing, nil); err == nil {
 				t.Error("promoted to testing")
+			}
+		})
+	}
+}
+
+// Tests that failed once and pass when they are repeated are green, whichever record was
+// pushed last.
+func TestLatestRecordDecides(t *testing.T) {
+	for name, target := range targets(t) {
+		t.Run(name, func(t *testing.T) {
+			p := archive(t, "amd64", "repeated", "stops")
+			image := Image{Name: "registry.k8s.io/pause", Version: "3", Platforms: []Platform{p}}
+			for _, step := range []struct {
+				at     time.Time
+				failed []string
+				green  bool
+			}{
+				{tested, []string{"stops"}, false},
+				{tested.Add(time.Hour), nil, true},
+				{tested.Add(2 * time.Hour), []string{"stops"}, false},
+				{tested.Add(3 * time.Hour), nil, true},
+				{tested.Add(time.Minute), []string{"stops"}, true},    // pushed late, from another machine
+				{time.Time{}, []string{"stops"}, true},                // of a former version
+				{tested.Add(3 * time.Hour), []string{"stops"}, false}, // at the same time: not known to be older
+			} {
+				p.record(t, step.at, step.failed...)
+				if _, err := Push(t.Context(), target, image); err != nil {
+					t.Fatal(err)
+				}
+				_, err := Promote(t.Context(), target, image.Name, "3", Staging, nil)
+				if step.green && err != nil || !step.green && !errors.Is(err, ErrNotGreen) {
+					t.Errorf("after the record of %v with failed tests %q: %v", step.at, step.failed, err)
+				}
+			}
+		})
+	}
+}
+
+// What refers to an image and is no record of its tests decides nothing: a record of another
+// digest, and the provenance of the image.
+func TestOtherStatementsDoNotCount(t *testing.T) {
+	for name, target := range targets(t) {
+		t.Run(name, func(t *testing.T) {
+			p, foreign := archive(t, "amd64", "green"), archive(t, "amd64", "red", "stops")
+			record, err := os.ReadFile(foreign.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := images.OpenImage(p.Archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject, err := partial.Descriptor(img)
+			if err != nil {
+				t.Fatal(err)
+			}
+			image := Image{Name: "registry.k8s.io/pause", Version: "4", Platforms: []Platform{p}}
+			repository, err := target.repository(image.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Push(t.Context(), target, image); err != nil {
+				t.Fatal(err)
+			}
+			provenance := []byte(`{"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1"}`)
+			for _, content := range [][]byte{record, provenance} {
+				if err := attach(t.Context(), repository, *subject, recordType, content); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Promote(t.Context(), target, image.Name, "4", Staging, nil); err != nil {
+				t.Error(err)
 			}
 		})
 	}
