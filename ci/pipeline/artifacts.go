@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,8 +28,8 @@ func (p *Pipeline) keep(s *report.Stage, name string, data []byte) error {
 	return os.WriteFile(to, []byte(p.secrets.Text(string(data))), 0o600)
 }
 
-// fileName returns the path of an inventory as the name of a file.
-func fileName(inventory string) string { return strings.ReplaceAll(inventory, "/", "_") }
+// The files of a cluster are in a directory with the path of its inventory, so that no two
+// inventories share one: a checkout cannot have a file below the path of another file.
 
 // keepPlan keeps the plan of a cluster, if there is one.
 func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
@@ -39,7 +40,7 @@ func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
 	if err != nil {
 		return err
 	}
-	return p.keep(s, "plans/"+fileName(t.Inventory)+".json", data)
+	return p.keep(s, path.Join("plans", t.Inventory, "plan.json"), data)
 }
 
 // keepRuns keeps the journal and the page of each run of deployer that began on a cluster
@@ -78,7 +79,7 @@ func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, sin
 			for ending, args := range map[string][]string{".json": {"--output", "json"}, ".html": {"--html=-"}} {
 				text, err := p.deployer(ctx, j, dir, t.Inventory, append([]string{"runs", "show", run.Run}, args...)...)
 				if err == nil {
-					err = p.keep(s, "runs/"+fileName(t.Inventory)+"/"+run.Run+ending, []byte(text))
+					err = p.keep(s, path.Join("runs", t.Inventory, run.Run+ending), []byte(text))
 				}
 				if err != nil {
 					return err
@@ -109,16 +110,19 @@ func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string
 		if err != nil {
 			return "", err
 		}
-		path := filepath.Join(dir, fileName(t.Inventory))
-		if _, err := r.deployer(ctx, j, from, t.Inventory, "kubeconfig", "--file", path); err != nil {
+		file := filepath.Join(dir, filepath.FromSlash(t.Inventory))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return "", err
 		}
-		data, err := os.ReadFile(path)
+		if _, err := r.deployer(ctx, j, from, t.Inventory, "kubeconfig", "--file", file); err != nil {
+			return "", err
+		}
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return "", err
 		}
 		r.secrets.Add(credentialsOf(data)...)
-		paths = append(paths, path)
+		paths = append(paths, file)
 	}
 	return strings.Join(paths, string(os.PathListSeparator)), nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func TestRecordsOfRunsAreKept(t *testing.T) {
 	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "`+after+`"}, {"run": "old", "started": "`+before+`"}]`)
 	r, p := s.run(s.options())
 	s.requireOutcome(r, report.Deployed)
-	want := []string{"runs/clusters_a.yaml/new.html", "runs/clusters_a.yaml/new.json"}
+	want := []string{"runs/clusters/a.yaml/new.html", "runs/clusters/a.yaml/new.json"}
 	got := r.Stages[3].Artifacts
 	if len(got) == 2 && strings.HasSuffix(got[0], ".json") {
 		got[0], got[1] = got[1], got[0]
@@ -51,11 +52,49 @@ func TestPlanIsKept(t *testing.T) {
 	s := deployed(t, nil)
 	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("b", "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, kubelet: {max_pods: 60},", 1)})
 	r, p := s.run(s.options())
-	if diff := cmp.Diff([]string{"plans/inventory.yaml.json"}, r.Stages[1].Artifacts); diff != "" {
+	if diff := cmp.Diff([]string{"plans/inventory.yaml/plan.json"}, r.Stages[1].Artifacts); diff != "" {
 		t.Fatal(diff)
 	}
-	if _, err := os.Stat(filepath.Join(p.Reports(), "plans", "inventory.yaml.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(p.Reports(), "plans", "inventory.yaml", "plan.json")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFilesOfClustersWithSimilarPaths: each of two inventories, whose paths differ in one
+// character, has its own plan, runs and kubeconfig.
+func TestFilesOfClustersWithSimilarPaths(t *testing.T) {
+	named := func(revision, name string, podsMax string) string {
+		return strings.Replace(inventoryOf(revision, "v1.35.4", "n[1:2]"), "name: lab", "name: "+name+podsMax, 1)
+	}
+	files := map[string]string{"clusters/a.yaml": named("a", "slash", ""), "clusters_a.yaml": named("a", "underscore", ""), "deployer.ci.yaml": `
+environments: {production: {inventories: [clusters/a.yaml, clusters_a.yaml]}}
+stages:
+  plan: {uses: plan}
+  deploy: {uses: deploy, environment: production, outputs: [KUBECONFIG]}
+  show: {command: [sh, -c, 'IFS=:; for f in $KUBECONFIG; do echo "$f" >> paths; done'], inputs: {KUBECONFIG: deploy.KUBECONFIG}, artifacts: [paths]}
+  verify: {uses: verify, environment: production}
+`}
+	s := newSite(t, files)
+	s.run(s.options())
+	for name, cluster := range map[string]string{"clusters/a.yaml": "slash", "clusters_a.yaml": "underscore"} {
+		files[name] = named("b", cluster, ", kubelet: {max_pods: 60}")
+	}
+	s.commit(files)
+	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "`+s.now.Format(time.RFC3339)+`"}]`)
+	r, p := s.run(s.options())
+	s.requireOutcome(r, report.Deployed)
+	applied := slices.DeleteFunc(s.calls(), func(call string) bool { return !strings.HasPrefix(call, "apply /") })
+	if len(applied) != 2 || applied[0] == applied[1] {
+		t.Errorf("the plans of both clusters are applied as %q", applied)
+	}
+	for _, stage := range []int{0, 1} {
+		if kept := slices.Sorted(slices.Values(r.Stages[stage].Artifacts)); len(slices.Compact(kept)) != len(r.Stages[stage].Artifacts) || len(kept) < 2 {
+			t.Errorf("stage %s keeps %q", r.Stages[stage].Name, kept)
+		}
+	}
+	paths, err := os.ReadFile(filepath.Join(p.Reports(), "artifacts", "paths"))
+	if lines := strings.Fields(string(paths)); err != nil || len(lines) != 2 || lines[0] == lines[1] {
+		t.Errorf("kubeconfigs %q, %v", paths, err)
 	}
 }
 

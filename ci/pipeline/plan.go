@@ -76,7 +76,7 @@ func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, j
 // planOnly makes the plan that the deploy executes when it has one step. verb are the words
 // of deployer plan.
 func (p *Pipeline) planOnly(ctx context.Context, t *target, j job, verb ...string) (any, error) {
-	file := filepath.Join(p.State, "plans", p.commit, fileName(t.Inventory)+".json")
+	file := filepath.Join(p.State, "plans", p.commit, filepath.FromSlash(t.Inventory), "plan.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func TestReportsAreTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"deploy-production.log", "gl-code-quality.json", "junit.xml", "plan.log", "plans/inventory.yaml.json", "report.json",
+	want := []string{"deploy-production.log", "gl-code-quality.json", "junit.xml", "plan.log", "plans/inventory.yaml/plan.json", "report.json",
 		"runs/inventory.yaml/new.html", "runs/inventory.yaml/new.json", "summary.html", "summary.md", "verify-production.log"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
