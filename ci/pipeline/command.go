@@ -134,8 +134,9 @@ func exitCodeOf(err error) int {
 	return 0
 }
 
-// openLog opens a log in the directory of reports, to append to it. An empty name is that of
-// no log.
+// openLog opens a log in the directory of reports, to append to what this run has written
+// there; the first call for a name removes the content of an earlier run. An empty name is
+// that of no log.
 func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	if name == "" {
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -143,7 +144,17 @@ func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(p.Reports(), 0o700); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(filepath.Join(p.Reports(), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	p.logsMu.Lock()
+	defer p.logsMu.Unlock()
+	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY
+	if !p.logs[name] {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(filepath.Join(p.Reports(), name), flags, 0o600)
+	if err == nil {
+		p.logs[name] = true
+	}
+	return f, err
 }
 
 // Reports returns the directory of the logs, artifacts and reports of a run.

@@ -113,3 +113,24 @@ func TestReportsAreTogether(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestLogsOfEarlierRuns: a directory of reports that is used again has the logs of the
+// last run only, each with the output of all commands of its stage.
+func TestLogsOfEarlierRuns(t *testing.T) {
+	s := deployed(t, nil)
+	o := s.options()
+	o.ReportsDir = filepath.Join(t.TempDir(), "reports")
+	for _, revision := range []string{"b", "c"} {
+		minions := map[string]string{"b": "n[1:3]", "c": "n[2:4]"}[revision] // c has two steps
+		s.commit(map[string]string{"inventory.yaml": inventoryOf(revision, "v1.35.4", minions)})
+		r, _ := s.run(o)
+		s.requireOutcome(r, report.Deployed)
+	}
+	log, err := os.ReadFile(filepath.Join(o.ReportsDir, "deploy-production.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(log), "output of scale-"); n != 2 {
+		t.Errorf("%d steps in the log, want the 2 of the last run:\n%s", n, log)
+	}
+}
