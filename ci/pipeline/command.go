@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -36,6 +37,12 @@ func (e *commandError) Error() string {
 
 // errInterrupted is the error of a command that a signal has ended.
 var errInterrupted = errors.New("interrupted; the next run continues")
+
+// interrupted reports whether an error is that of an interrupt: of a command that a signal
+// has ended, or any error after ctx was cancelled.
+func interrupted(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, errInterrupted) || errors.Is(ctx.Err(), context.Canceled))
+}
 
 // command is a process that a stage runs.
 type command struct {
@@ -74,11 +81,15 @@ func (c command) prepare(ctx context.Context) *exec.Cmd {
 }
 
 // execute runs a command, copies its output in whole lines to the output and the log of the
-// job, and returns its standard output. A command ends when ctx ends, see prepare.
+// job, and returns its standard output. A command ends when ctx ends, see prepare, and when
+// Stop is closed, see wait. After that none is started.
 func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error) {
 	// The kernel sends the signal of Pdeathsig when the thread ends that started the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if p.stopped() {
+		return "", errInterrupted
+	}
 	shown := strings.Join(append([]string{c.program.Name}, c.args...), " ")
 	j.printf("+ %s\n", shown)
 	cmd := c.prepare(ctx)
@@ -93,7 +104,9 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 	output, errorOutput := &maskedWriter{to: lines, secrets: p.secrets}, &maskedWriter{to: lines, secrets: p.secrets}
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, output), errorOutput
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		err = p.wait(cmd, c)
+	}
 	if ctx.Err() != nil && cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that have outlived the command
 	}
@@ -103,6 +116,8 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 	switch {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil: // a process in the background may keep the output open
 		return stdout.String(), nil
+	case p.stopped():
+		return stdout.String(), errInterrupted
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return stdout.String(), fmt.Errorf("%s took longer than the timeout of its stage", shown)
 	case ctx.Err() != nil:
@@ -114,6 +129,44 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 		return stdout.String(), &commandError{shown, exit.ExitCode(), tail.String()}
 	}
 	return stdout.String(), fmt.Errorf("starting %s: %w", shown, err)
+}
+
+// wait waits for the end of a command. When Stop is closed meanwhile, deployer gets a second
+// signal, at which it leaves its steps in flight as they are; a deployer that has not ended
+// after killDelay, and other commands at once, get SIGKILL with their group.
+func (p *Pipeline) wait(cmd *exec.Cmd, c command) error {
+	ended := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-p.Stop:
+		}
+		if c.deployer {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			select {
+			case <-ended:
+				return
+			case <-time.After(killDelay):
+			}
+		}
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	})
+	err := cmd.Wait()
+	close(ended)
+	watcher.Wait()
+	return err
+}
+
+// stopped reports whether Stop is closed.
+func (p *Pipeline) stopped() bool {
+	select {
+	case <-p.Stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // deployer runs a verb of this program in a checkout. inventory is relative to it; empty for

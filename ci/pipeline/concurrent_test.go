@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,4 +160,78 @@ stages:
 	if got := s.end(done); got.err != nil || got.run.Outcome != report.Interrupted {
 		t.Errorf("the run: %+v, %v\n%s", got.run, got.err, started)
 	}
+}
+
+// TestSecondInterruptStopsAtOnce: a step of deployer ends at its second signal only, as
+// deployer does, and a command of a stage ignores SIGTERM. The next run continues the deploy.
+func TestSecondInterruptStopsAtOnce(t *testing.T) {
+	const waits = `while [ ! -e "$FAKE_DIR/end" ]; do sleep 0.05; done`
+	for name, c := range map[string]struct {
+		stages, deployer string
+		next             []string
+	}{
+		"deployer": {"", `n=0; trap 'n=$((n+1)); echo "signal $n"; [ $n = 2 ] && exit 1' TERM; echo started; ` + waits, []string{"resume --yes @a", "apply --yes @a", "verify @a"}},
+		"command":  {"stages:\n  test: {command: [sh, -c, 'trap \"\" TERM; echo started; " + strings.ReplaceAll(waits, `"`, `\"`) + "']}\n", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n1"), "deployer.ci.yaml": "environments: {production: {inventories: [inventory.yaml]}}\n" + c.stages})
+			t.Cleanup(func() { _ = os.WriteFile(filepath.Join(s.fake, "end"), nil, 0o600) })
+			program := filepath.Join(s.fake, "deployer")
+			if c.deployer != "" {
+				slow := strings.Replace(fakeDeployer, "#!/bin/sh\n", "#!/bin/sh\n[ \"$1\" = apply ] && [ ! -e \"$FAKE_DIR/end\" ] && { "+c.deployer+"; }\n", 1)
+				s.write(program, slow)
+			}
+			o := s.options()
+			started, first := watchFor("started\n"), watchFor("signal 1\n")
+			o.Out = io.MultiWriter(started, first)
+			stop := make(chan struct{})
+			o.Stop = stop
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := s.start(ctx, o)
+			started.wait(t)
+			cancel()
+			if c.deployer != "" {
+				first.wait(t)
+			}
+			close(stop)
+			if got := s.end(done); got.err != nil || got.run.Outcome != report.Interrupted {
+				t.Fatalf("the run: %+v, %v\n%s", got.run, got.err, started)
+			}
+			if c.next == nil {
+				return
+			}
+			s.write(filepath.Join(s.fake, "end"), "")
+			s.calls()
+			r, _ := s.run(s.options())
+			s.requireOutcome(r, report.Deployed)
+			s.requireCalls(c.next...)
+		})
+	}
+}
+
+// TestInterruptedRollback: a rollback and a comparison that a signal ends have not failed.
+func TestInterruptedRollback(t *testing.T) {
+	s := deployed(t, nil)
+	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
+	s.write(filepath.Join(s.fake, "fail scale-up"), "1")
+	r, _ := s.run(s.options())
+	s.requireOutcome(r, report.Failed)
+	s.write(filepath.Join(s.fake, "fail apply"), "130")
+	s.write(filepath.Join(s.fake, "fail scale-down"), "130")
+	s.write(filepath.Join(s.fake, "fail resume"), "130")
+	p, err := pipeline.Open(t.Context(), s.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	drift, _, err := p.Drift(t.Context())
+	if err != nil || drift.Outcome != report.Interrupted {
+		t.Errorf("the comparison: %+v, %v", drift, err)
+	}
+	r, err = p.Rollback(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.requireOutcome(r, report.Interrupted)
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -40,12 +41,14 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
 		record.Stages = append(record.Stages, s)
 		span := p.Spans.Start(root, s.Name, "stage", s.Name)
-		different, err := false, unknownCluster(t)
+		different, err := false, errors.Join(ctx.Err(), unknownCluster(t))
 		if err == nil {
 			different, err = p.drift(ctx, t, commit, p.newJob("drift", "", span.Environment()))
 		}
 		s.Seconds = p.Now().Sub(s.Started).Seconds()
 		switch {
+		case interrupted(ctx, err):
+			t.Outcome, s.Outcome, s.Message, record.Outcome = report.Interrupted, report.Interrupted, "interrupted", report.Interrupted
 		case err != nil:
 			t.Outcome, s.Outcome, s.Message, record.Outcome = report.Failed, report.Failed, p.Mask(err.Error()), report.Failed
 		case different:

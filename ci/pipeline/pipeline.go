@@ -41,9 +41,12 @@ type Options struct {
 	// ReportsDir is the directory of logs, artifacts and reports; empty for a directory of the
 	// revision in State.
 	ReportsDir string
-	Spans      *telemetry.Spans // nil for no traces
-	Out        io.Writer        // progress and output of commands, with secrets masked
-	Now        func() time.Time
+	// Stop is closed when commands in flight have to end at once, after the context of the
+	// run was cancelled; nil for never.
+	Stop  <-chan struct{}
+	Spans *telemetry.Spans // nil for no traces
+	Out   io.Writer        // progress and output of commands, with secrets masked
+	Now   func() time.Time
 }
 
 // LookupEnv returns the value of an environment variable as os.LookupEnv does.

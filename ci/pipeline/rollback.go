@@ -48,7 +48,15 @@ func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.
 		r.record.Stages = append(r.record.Stages, s)
 		t.Outcome = report.RolledBack
 		span := p.Spans.Start(r.span, s.Name, "stage", s.Name)
-		if err := p.goBack(ctx, t, t.From, t.To, p.newJob("rollback", "", span.Environment())); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = p.goBack(ctx, t, t.From, t.To, p.newJob("rollback", "", span.Environment()))
+		}
+		switch {
+		case interrupted(ctx, err):
+			t.Outcome, s.Outcome, s.Message = report.Interrupted, report.Interrupted, errInterrupted.Error()
+			failed = errors.Join(failed, errInterrupted)
+		case err != nil:
 			t.Outcome, s.Outcome, s.Message = report.Failed, report.Failed, p.Mask(err.Error())
 			failed = errors.Join(failed, err)
 		}
@@ -57,6 +65,8 @@ func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.
 	}
 	r.record.Seconds = p.Now().Sub(r.record.Started).Seconds()
 	switch {
+	case errors.Is(failed, errInterrupted):
+		r.record.Outcome = report.Interrupted
 	case failed != nil:
 		r.record.Outcome = report.Failed
 	case len(r.targets) > 0:

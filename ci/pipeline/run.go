@@ -142,7 +142,7 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 	case config.Validate:
 		return r.refuse(func(f gate.Finding) bool { return f.Rule == "validation" })
 	case config.Plan:
-		err := r.each(r.targets, s, func(t *target) error { return errors.Join(r.plan(ctx, t, j), r.keepPlan(s, t)) })
+		err := r.each(ctx, r.targets, s, func(t *target) error { return errors.Join(r.plan(ctx, t, j), r.keepPlan(s, t)) })
 		r.digestPush()
 		if r.record.Plan != "" {
 			j.printf("plan of the push: %s\n", r.record.Plan)
@@ -158,12 +158,12 @@ func (r *run) stage(ctx context.Context, e strictyaml.Entry[config.Stage], s *re
 		if err := r.keepApproval(ctx, targets); err != nil {
 			return err
 		}
-		if err := r.each(targets, s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
+		if err := r.each(ctx, targets, s, func(t *target) error { return r.deployTarget(ctx, t, s, j) }); err != nil {
 			return err
 		}
 		return r.giveKubeconfig(ctx, e.Value, s, j)
 	case config.Verify:
-		if err := r.each(r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, j) }); err != nil {
+		if err := r.each(ctx, r.of(e.Value.Environment), s, func(t *target) error { return r.verifyTarget(ctx, t, s, j) }); err != nil {
 			return err
 		}
 		return r.giveKubeconfig(ctx, e.Value, s, j)
@@ -202,7 +202,7 @@ func (r *run) of(environment string) []*target {
 
 // each calls do for each cluster that changes. A failure does not stop the loop, because
 // clusters of an environment do not depend on each other; an interrupt does.
-func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) error {
+func (r *run) each(ctx context.Context, targets []*target, s *report.Stage, do func(*target) error) error {
 	var errs []error
 	s.Outcome = report.Nothing
 	for _, t := range targets {
@@ -211,9 +211,9 @@ func (r *run) each(targets []*target, s *report.Stage, do func(*target) error) e
 		}
 		s.Outcome = ""
 		if err := do(t); err != nil {
-			if errors.Is(err, errInterrupted) {
+			if interrupted(ctx, err) {
 				t.Outcome = report.Interrupted
-				return err
+				return errInterrupted
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", t.Name, err))
 		}
@@ -243,7 +243,7 @@ func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j jo
 		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
 	}
 	if err != nil {
-		if !errors.Is(err, errInterrupted) {
+		if !interrupted(ctx, err) {
 			t.Outcome = outcomeOf(err)
 		}
 		return err

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,8 +64,9 @@ func (o *ciOptions) revisionFlags(cmd *cobra.Command) {
 
 // open opens the pipeline at the revision of the flags.
 //
-// before is the revision before a push; empty for that of the CI system.
-func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pipeline.Pipeline, error) {
+// before is the revision before a push; empty for that of the CI system. stop is closed when
+// commands in flight have to end at once; nil for never.
+func (o ciOptions) open(ctx context.Context, before string, out io.Writer, stop <-chan struct{}) (*pipeline.Pipeline, error) {
 	repo, err := repository.Open(ctx, o.repository)
 	if err != nil {
 		return nil, project.AsUserError(err)
@@ -97,7 +100,7 @@ func (o ciOptions) open(ctx context.Context, before string, out io.Writer) (*pip
 	return pipeline.Open(ctx, pipeline.Options{
 		Spans:      spans,
 		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
-		AllowOlder: o.allowOlder,
+		AllowOlder: o.allowOlder, Stop: stop,
 		Deployer:   pipeline.Program{Path: program, Name: "deployer"},
 		ReportsDir: reports,
 		Load: func(inventory string, lookup pipeline.LookupEnv) (*project.Project, error) {
@@ -151,28 +154,62 @@ func ciExit(r *report.Run) error {
 	case report.Failed:
 		return &exitError{exitFailed, errors.New("the run failed; see its stages")}
 	case report.Interrupted:
-		return &exitError{exitInterrupted, errors.New("interrupted; the next run continues")}
+		return &exitError{exitInterrupted, interruptedError(r)}
 	}
 	return nil
 }
 
+// interruptedError returns the error of a run that was interrupted, with the inventories of
+// the clusters whose deploy or verify was not completed.
+func interruptedError(r *report.Run) error {
+	var open []string
+	for _, c := range r.Clusters {
+		if c.Outcome == report.Interrupted {
+			open = append(open, c.Inventory)
+		}
+	}
+	if len(open) == 0 {
+		return errors.New("interrupted; the next run continues")
+	}
+	return fmt.Errorf("interrupted; the next run continues with %s", strings.Join(open, ", "))
+}
+
 // runInterruptible calls do with a context that the first signal of the user cancels: the
-// run then ends after the steps in flight.
-func runInterruptible(ctx context.Context, do func(context.Context) error) error {
-	ctx, interrupt, stop := signals(ctx)
-	defer stop()
-	ctx, cancel := context.WithCancel(ctx)
+// run then ends after the steps in flight. The second closes stop: the run then ends at
+// once. An error of do after a signal has the exit code of an interrupt.
+func runInterruptible(ctx context.Context, e env, do func(ctx context.Context, stop <-chan struct{}) error) error {
+	stopped, interrupt, end := signals(ctx)
+	defer end()
+	ctx, cancel := context.WithCancel(stopped)
 	defer cancel()
 	done := make(chan struct{})
-	defer close(done)
-	go func() {
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
 		select {
 		case <-interrupt:
+			fmt.Fprintln(e.stderr, "deployer: finishing the steps in flight; interrupt again to stop now")
 			cancel()
 		case <-done:
 		}
-	}()
-	return do(ctx)
+	})
+	err := do(ctx, stopped.Done())
+	close(done)
+	watcher.Wait()
+	var exit *exitError
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case errors.As(err, &exit) && exit.code != exitInterrupted:
+		return err // the run had ended before the signal
+	case stopped.Err() != nil && exit != nil:
+		return &exitError{exitInterrupted, fmt.Errorf("%w (%w)", context.Cause(stopped), err)}
+	case exit != nil:
+		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("the run had not begun, and nothing was changed")
+	}
+	return &exitError{exitInterrupted, fmt.Errorf("interrupted: %w", err)}
 }
 
 func newCIRun(e env) *cobra.Command {
@@ -190,6 +227,9 @@ as that deploys its changes too; rollbacks that wait go first. A run that was ki
 cluster that does not pass verify gets its last verified revision again. The gates of an
 environment hold for each deploy of it, with or without a stage gate.
 
+An interrupt (Ctrl-C) ends the run after the steps in flight; a second one ends it at
+once. The next run continues, and repairs what was left.
+
 Exit codes: 0 deployed or nothing to do, 4 refused by a gate, 6 rolled back, 1 failed, 130
 interrupted.`,
 		Example: `  deployer ci run
@@ -197,7 +237,7 @@ interrupted.`,
   deployer ci run --new $CI_COMMIT_SHA --approve sha256:5c1e...`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
+			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
 				var pushed pushedRef
 				if hook {
 					var err error
@@ -206,7 +246,7 @@ interrupted.`,
 					}
 					o.new = pushed.new
 				}
-				p, err := o.open(ctx, pushed.old, e.stdout)
+				p, err := o.open(ctx, pushed.old, e.stdout, stop)
 				if err != nil {
 					return err
 				}
@@ -280,8 +320,8 @@ deploys it again.`,
   deployer ci rollback clusters/berlin/inventory.yaml --to 4be1f02`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
-				p, err := o.open(ctx, "", e.stdout)
+			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
+				p, err := o.open(ctx, "", e.stdout, stop)
 				if err != nil {
 					return err
 				}
@@ -317,8 +357,8 @@ reports what deployer apply would change. It is for a schedule.
 Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be compared.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runInterruptible(cmd.Context(), func(ctx context.Context) error {
-				p, err := o.open(ctx, "", e.stdout)
+			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
+				p, err := o.open(ctx, "", e.stdout, stop)
 				if err != nil {
 					return applyOptions{detailedExitCode: true}.exitCode(err)
 				}
@@ -330,7 +370,7 @@ Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be com
 				switch {
 				case err != nil:
 					return applyOptions{detailedExitCode: true}.exitCode(err)
-				case r.Outcome == report.Failed:
+				case r.Outcome == report.Failed || r.Outcome == report.Interrupted:
 					return ciExit(r)
 				case differs:
 					return exitSilently(exitDiffers)

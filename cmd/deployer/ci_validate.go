@@ -108,7 +108,7 @@ func (o ciOptions) assess(ctx context.Context, before string) (*report.Run, *pip
 	}
 	remove := func() { _ = os.RemoveAll(dir) }
 	o.state = dir
-	p, err := o.open(ctx, before, io.Discard)
+	p, err := o.open(ctx, before, io.Discard, nil)
 	if err == nil {
 		var r *report.Run
 		if r, err = p.Assess(ctx); err == nil {
