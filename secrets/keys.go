@@ -110,7 +110,7 @@ func (k *Keys) read() ([]age.Identity, error) {
 	if k.text != "" {
 		ids, err := age.ParseIdentities(strings.NewReader(k.text))
 		if err != nil {
-			return nil, fmt.Errorf("the environment variable %s holds no age identity", KeyVariable) // the error may quote it
+			return nil, fmt.Errorf("the environment variable %s holds no age identity; for the path of a file use %s", KeyVariable, FilesVariable) // the error may quote it
 		}
 		return ids, nil
 	}

@@ -49,12 +49,20 @@ func TestSealAndOpen(t *testing.T) {
 	}
 	file := write(t, filepath.Join(home, "keys.txt"), mine)
 	key := strings.Split(mine, "\n")[1]
+	// GitLab writes a variable of the type file like this: any user may read it, lines end as
+	// in the browser, and the last one has no end.
+	fromCI := filepath.Join(home, "project.tmp", FilesVariable)
+	write(t, fromCI, strings.TrimSuffix(strings.ReplaceAll(mine, "\n", "\r\n"), "\r\n"))
+	if err := os.Chmod(fromCI, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	defaultHome, sshHome := t.TempDir(), t.TempDir()
 	write(t, DefaultFiles(defaultHome)[0], mine)
 	write(t, filepath.Join(sshHome, ".ssh", "id_ed25519"), sshPrivate)
 	for name, keys := range map[string]*Keys{
 		"variable with the key":   Environment(environment(map[string]string{KeyVariable: key}), home),
 		"variable with files":     Environment(environment(map[string]string{FilesVariable: file}), home),
+		"variable of a CI system": Environment(environment(map[string]string{FilesVariable: fromCI}), home),
 		"file in its usual place": Environment(environment(nil), defaultHome),
 		"SSH key":                 Environment(environment(nil), sshHome),
 		"files that are named":    Files(file, filepath.Join(sshHome, ".ssh", "id_ed25519")),
@@ -93,7 +101,7 @@ func TestOpenErrors(t *testing.T) {
 		"the environment variable DEPLOYER_AGE_KEY holds no identity": {map[string]string{KeyVariable: key + "x"}, sealed},
 		"opening all.yaml.age: ": {map[string]string{KeyVariable: key}, sealed[:len(sealed)/2]},
 	} {
-		want = strings.Replace(want, "holds no identity", "holds no age identity", 1)
+		want = strings.Replace(want, "holds no identity", "holds no age identity; for the path of a file use DEPLOYER_AGE_IDENTITIES", 1)
 		_, err := Environment(environment(c.vars), t.TempDir()).Open("all.yaml.age", c.data)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
