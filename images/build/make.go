@@ -166,7 +166,7 @@ func (b *builder) produce(ctx context.Context, o *output) (images.IndexEntry, er
 			err = errors.New("the archive names another image: " + name)
 		}
 		if err == nil {
-			err = b.writeSBOM(o, entry.Manifest, path+SBOMSuffix)
+			err = b.writeSBOM(o, tmp, entry.Manifest, path+SBOMSuffix)
 		}
 		if err != nil {
 			return images.IndexEntry{}, err

@@ -27,10 +27,11 @@ type sbom struct {
 	seen     map[spdx.ElementID]bool
 }
 
-// writeSBOM writes the SPDX document of an image with that manifest digest: its Debian
-// packages, and the modules that the Go compiler has written into its programs, those of
-// its bases in the graph included. The content of a base of a registry is not listed.
-func (b *builder) writeSBOM(o *output, manifest, path string) error {
+// writeSBOM writes the SPDX document of the image in an archive, with that manifest digest:
+// its Debian packages, and the modules that the Go compiler has written into its programs,
+// those of its bases in the graph included, and all its files. The packages of a base of a
+// registry are not known.
+func (b *builder) writeSBOM(o *output, archive, manifest, path string) error {
 	s := newSBOM(o.artifact.ImageName(o.ref), manifest)
 	for in := o.image; in != nil; {
 		if err := b.addToSBOM(s, in); err != nil {
@@ -40,6 +41,9 @@ func (b *builder) writeSBOM(o *output, manifest, path string) error {
 			break
 		}
 		in = in.base.image
+	}
+	if err := s.addFiles(archive); err != nil {
+		return fmt.Errorf("SBOM: files of %s: %w", archive, err)
 	}
 	return writeThrough(path, func(w io.Writer) error { return spdxjson.Write(s.document, w, spdxjson.Indent(" ")) })
 }
@@ -136,11 +140,14 @@ func (s *sbom) add(id, relationship string, p spdx.Package, purl string) spdx.El
 	if relationship != spdx.RelationshipDescribes {
 		from = s.root
 	}
-	s.document.Relationships = append(s.document.Relationships, &spdx.Relationship{
-		RefA: spdx.DocElementID{ElementRefID: from}, Relationship: relationship,
-		RefB: spdx.DocElementID{ElementRefID: p.PackageSPDXIdentifier},
-	})
+	s.relate(from, relationship, p.PackageSPDXIdentifier)
 	return p.PackageSPDXIdentifier
+}
+
+func (s *sbom) relate(from spdx.ElementID, relationship string, to spdx.ElementID) {
+	s.document.Relationships = append(s.document.Relationships, &spdx.Relationship{
+		RefA: spdx.DocElementID{ElementRefID: from}, Relationship: relationship, RefB: spdx.DocElementID{ElementRefID: to},
+	})
 }
 
 // escapedPURL escapes the plus signs of versions, which package URLs may not have.
