@@ -15,6 +15,12 @@ func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 		step.Serves = counted && member.Healthy && !member.Learner
 		plan.Hosts[h.Name] = step
 	}
+	repaired := repairedBy(plan, probes, live)
+	for _, h := range probes {
+		if step := plan.Hosts[h.Name]; step.Action == EtcdJoin {
+			plan.Hosts[h.Name] = guarded(step, EtcdMayAdd(repaired))
+		}
+	}
 	// First come the steps that only start or promote a member, because they strengthen the
 	// quorum, then members with a new address, replacements of lost members, and additions.
 	for _, action := range []string{EtcdMember, EtcdStart, EtcdReaddress, EtcdReplace, EtcdJoin} {
@@ -25,6 +31,22 @@ func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 		}
 	}
 	return plan
+}
+
+// repairedBy returns the members as they are when the plan has started, moved and replaced
+// those that are down: additions come after that.
+func repairedBy(plan EtcdPlan, probes []EtcdProbe, live *EtcdLive) *EtcdLive {
+	out := &EtcdLive{ClusterID: live.ClusterID, Members: slices.Clone(live.Members)}
+	for _, h := range probes {
+		member, counted := live.member(h)
+		step := plan.Hosts[h.Name]
+		if !counted || h.Unchanged || step.Action == EtcdRefuse || step.Action == EtcdJoin {
+			continue
+		}
+		i := slices.IndexFunc(out.Members, func(m LiveMember) bool { return m.ID == member.ID })
+		out.Members[i].Healthy = true
+	}
+	return out
 }
 
 // stepExisting plans one host.
@@ -51,12 +73,15 @@ func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 		return step
 	case !counted:
 		step := EtcdStep{Action: EtcdJoin, InitialState: "existing", Promote: true, Reason: "is not a member yet"}
-		if stray, found := live.stray(probes); found {
-			step.Action, step.RemoveID = EtcdReplace, stray.ID
-			step.Reason = fmt.Sprintf("is not a member yet; %s was added, which no host has, and never started", strings.Join(stray.PeerURLs, ", "))
+		stray, found := live.stray(probes)
+		if !found {
+			step.InitialCluster = live.InitialCluster(h)
+			return step // planExisting applies EtcdMayAdd
 		}
+		step.Action, step.RemoveID = EtcdReplace, stray.ID
+		step.Reason = fmt.Sprintf("is not a member yet; %s was added, which no host has, and never started", strings.Join(stray.PeerURLs, ", "))
 		step.InitialCluster = live.without(step.RemoveID).InitialCluster(h)
-		return guarded(step, EtcdMayChange(live, step.RemoveID))
+		return guarded(step, EtcdMayReplace(live, step.RemoveID))
 	case !member.Started:
 		return EtcdStep{
 			Action: EtcdStart, InitialState: "existing", InitialCluster: live.InitialCluster(h),
@@ -68,7 +93,7 @@ func stepExisting(probes []EtcdProbe, h EtcdProbe, live *EtcdLive) EtcdStep {
 	default:
 		step := EtcdStep{Action: EtcdReplace, InitialState: "existing", RemoveID: member.ID, Promote: true, Reason: "was a member and has lost its data"}
 		step.InitialCluster = live.without(member.ID).InitialCluster(h)
-		return guarded(step, EtcdMayChange(live, member.ID))
+		return guarded(step, EtcdMayReplace(live, member.ID))
 	}
 }
 
@@ -79,15 +104,39 @@ func guarded(step EtcdStep, risk error) EtcdStep {
 	return step
 }
 
-// EtcdMayChange returns nil when the membership of a running cluster may change now: a
-// member is added as a learner, after the removal of the member removeID unless that is 0.
-// Callers call it immediately before each change, with the present members. The error
-// names the state to wait for.
+// EtcdMayAdd returns nil when a running cluster may get one more member now, as a learner.
+// Callers call it immediately before the addition, with the present members. The error names
+// the members to repair or to wait for.
 //
-// The healthy voters must be a majority without the new member, and must still be one
-// when the new member votes too. A second learner is never added: etcd allows one
-// (max-learners), and two new members would be two changes at a time.
-func EtcdMayChange(live *EtcdLive, removeID uint64) error {
+// Every member must be a voter that serves: the rule by which cluster-etcd-operator adds
+// members. A majority is not enough, because each voter more may raise the number that a
+// majority needs. A second learner is never added: etcd allows one (max-learners), and two
+// new members would be two changes at a time.
+func EtcdMayAdd(live *EtcdLive) error {
+	var silent []string
+	for _, m := range live.Members {
+		switch {
+		case m.Learner || !m.Started:
+			return errJoining(m)
+		case !m.Healthy:
+			silent = append(silent, label(m))
+		}
+	}
+	if len(silent) > 0 {
+		return fmt.Errorf("%s not serve, and a member is added only while all members serve: %s", doNot("member", silent), repairHint(silent))
+	}
+	return nil
+}
+
+// EtcdMayReplace returns nil when a new member may take the place of a lost one now: the
+// member removeID is removed and a learner added. Between the two, callers pass 0. Callers
+// call it immediately before each change, with the present members. The error names the
+// state to wait for.
+//
+// Other members may be down, because a replacement repairs the cluster. The healthy voters
+// must be a majority without the new member, and must still be one when the new member votes
+// too.
+func EtcdMayReplace(live *EtcdLive, removeID uint64) error {
 	voters, healthy := 0, 0
 	for _, m := range live.Members {
 		if m.ID == removeID && m.Healthy {
@@ -97,7 +146,7 @@ func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 			continue
 		}
 		if m.ID != removeID && (m.Learner || !m.Started) {
-			return fmt.Errorf("member %s is still joining the cluster: only one change at a time is allowed", label(m))
+			return errJoining(m)
 		}
 		voters++
 		if m.Healthy {
@@ -115,6 +164,17 @@ func EtcdMayChange(live *EtcdLive, removeID uint64) error {
 		return fmt.Errorf("only %d of %d members are healthy: with one more voter a majority would be lost", healthy, voters)
 	}
 	return nil
+}
+
+// errJoining returns the error for a change of the membership while a member joins.
+func errJoining(m LiveMember) error {
+	return fmt.Errorf("member %s is still joining the cluster: only one change at a time is allowed", label(m))
+}
+
+// repairHint returns the ways to repair members that do not serve.
+func repairHint(silent []string) string {
+	return fmt.Sprintf("start it with deployer install, replace it with deployer etcd replace %s, or remove it with deployer scale-down --dead %s",
+		silent[0], strings.Join(silent, " "))
 }
 
 // EtcdMayPromote reports whether a learner may become a voter: it answers, and the

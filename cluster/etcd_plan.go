@@ -32,6 +32,9 @@ type EtcdProbe struct {
 	// deployer's own mark, or by the manifest of an API server, which is written only after
 	// etcd was healthy.
 	Established bool
+	// Unchanged is true when the run leaves the member of this host as it is, so that it does
+	// not repair one that is down.
+	Unchanged bool
 }
 
 // LiveMember is a member in the list of the running cluster.
@@ -63,7 +66,8 @@ type EtcdStep struct {
 }
 
 // EtcdPlan holds the actions of all hosts. Steps that change the membership are executed
-// one at a time, in Order, each only when [EtcdMayChange] allows it.
+// one at a time, in Order, each only when its rule allows it: [EtcdMayAdd], [EtcdMayReplace],
+// [EtcdMayReaddress] or [EtcdMayPromote].
 type EtcdPlan struct {
 	Bootstrap bool                `json:"bootstrap"` // true when all hosts start at the same time, because none can serve before most of them run
 	Hosts     map[string]EtcdStep `json:"hosts"`

@@ -17,6 +17,7 @@ func probe(name string, with ...func(*cluster.EtcdProbe)) cluster.EtcdProbe {
 
 func data(p *cluster.EtcdProbe)        { p.HasData = true }
 func unreachable(p *cluster.EtcdProbe) { p.Reachable = false }
+func unchanged(p *cluster.EtcdProbe)   { p.Unchanged = true }
 func established(p *cluster.EtcdProbe) { p.Established = true }
 func at(address string) func(*cluster.EtcdProbe) {
 	return func(p *cluster.EtcdProbe) { p.PeerURL = "https://" + address + ":2380" }
@@ -73,6 +74,14 @@ func TestPlanEtcd(t *testing.T) {
 			want: "refuse refuse refuse", reason: "two different clusters"},
 		{name: "a host is added", probes: []cluster.EtcdProbe{probe("a", data), probe("b")},
 			live: live(voter(1, "a")), want: "member join", order: "b"},
+		{name: "a host is added beside one that is away", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c", data, unreachable), probe("d")},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "member member refuse refuse", reason: "is not a member yet, but member c does not serve"},
+		{name: "a host is added while one is started", probes: []cluster.EtcdProbe{probe("d"), probe("a", data), probe("b", data), probe("c", data)},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "join member member member", order: "d"},
+		{name: "a host is added, and a lost disk is replaced before", probes: []cluster.EtcdProbe{probe("d"), probe("a", data), probe("b", data), probe("c")},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "join member member replace", order: "c d"},
+		{name: "a host is added by a run that does not start the one that is down", probes: []cluster.EtcdProbe{probe("d"), probe("a", data), probe("b", data), probe("c", data, unchanged)},
+			live: live(voter(1, "a"), voter(2, "b"), dead(voter(3, "c"))), want: "refuse member member member", reason: "deployer etcd replace c"},
 		{name: "two hosts are added", probes: []cluster.EtcdProbe{probe("c"), probe("a", data), probe("b")},
 			live: live(voter(1, "a")), want: "join member join", order: "c b"},
 		{name: "a disk was lost", probes: []cluster.EtcdProbe{probe("a", data), probe("b", data), probe("c")},
@@ -133,7 +142,29 @@ func TestPlanEtcd(t *testing.T) {
 	}
 }
 
-func TestEtcdMayChange(t *testing.T) {
+func TestEtcdMayAdd(t *testing.T) {
+	a, b, c, d := voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d")
+	cases := []struct {
+		name  string
+		live  *cluster.EtcdLive
+		wrong string // part of the error; empty when it is allowed
+	}{
+		{"one grows to two", live(a), ""},
+		{"three grow to four", live(a, b, c), ""},
+		{"two of three", live(a, b, dead(c)), "member c does not serve, and a member is added only while all members serve: start it with deployer install, replace it with deployer etcd replace c, or remove it with deployer scale-down --dead c"},
+		{"three of five", live(a, b, c, dead(d), dead(voter(5, "e"))), "members d, e do not serve"},
+		{"one of two", live(a, dead(b)), "member b does not serve"},
+		{"a learner is on its way", live(a, b, learner(c)), "member c is still joining"},
+		{"a member has not started", live(a, b, unstarted(c)), "member c is still joining"},
+	}
+	for _, tc := range cases {
+		if err := cluster.EtcdMayAdd(tc.live); (err == nil) != (tc.wrong == "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.wrong)
+		}
+	}
+}
+
+func TestEtcdMayReplace(t *testing.T) {
 	a, b, c, d := voter(1, "a"), voter(2, "b"), voter(3, "c"), voter(4, "d")
 	cases := []struct {
 		name   string
@@ -141,18 +172,17 @@ func TestEtcdMayChange(t *testing.T) {
 		remove uint64
 		ok     bool
 	}{
-		{"one grows to two", live(a), 0, true},
-		{"two of three, third dead, add", live(a, b, dead(c)), 0, true},
 		{"two of three, third replaced", live(a, b, dead(c)), 3, true},
 		{"three of four, fourth replaced", live(a, b, c, dead(d)), 4, true},
+		{"three of five, one replaced", live(a, b, c, dead(d), dead(voter(5, "e"))), 4, true},
+		{"the lost one of five is removed, another is down", live(a, b, c, dead(voter(5, "e"))), 0, true},
 		{"one of two", live(a, dead(b)), 0, false},
 		{"remove a healthy one", live(a, b, c), 3, false},
 		{"a learner is on its way", live(a, b, learner(c)), 0, false},
-		{"a member has not started", live(a, b, unstarted(c)), 0, false},
 		{"a dead learner is replaced", live(a, b, learner(dead(c))), 3, true},
 	}
 	for _, tc := range cases {
-		if err := cluster.EtcdMayChange(tc.live, tc.remove); (err == nil) != tc.ok {
+		if err := cluster.EtcdMayReplace(tc.live, tc.remove); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}

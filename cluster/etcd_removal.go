@@ -11,12 +11,15 @@ import (
 //
 // The healthy voters must be a majority before the removal, because etcd agrees on it,
 // and must still be one after it. At least one voter must stay, and no other member may
-// be joining.
+// be joining. A voter that serves is removed only while all others serve, too; one that is
+// down is removed in any case, because that repairs the cluster.
 func EtcdMayRemove(live *EtcdLive, id uint64) error {
-	voters, healthy, after, healthyAfter := 0, 0, 0, 0
+	voters, healthy, after := 0, 0, 0
+	serves := false
+	var silent []string // names of other voters that are down
 	for _, m := range live.Members {
 		if m.ID != id && (m.Learner || !m.Started) {
-			return fmt.Errorf("member %s is still joining the cluster: only one change at a time is allowed", label(m))
+			return errJoining(m)
 		}
 		if m.Learner {
 			continue
@@ -26,20 +29,23 @@ func EtcdMayRemove(live *EtcdLive, id uint64) error {
 			healthy++
 		}
 		if m.ID == id {
+			serves = m.Healthy
 			continue
 		}
 		after++
-		if m.Healthy {
-			healthyAfter++
+		if !m.Healthy {
+			silent = append(silent, label(m))
 		}
 	}
-	switch {
+	switch healthyAfter := after - len(silent); {
 	case healthy < quorum(voters):
 		return fmt.Errorf("only %d of %d members are healthy: a removal needs %d", healthy, voters, quorum(voters))
 	case after == 0:
 		return fmt.Errorf("no voting member would be left")
 	case healthyAfter < quorum(after):
 		return fmt.Errorf("only %d of the %d members that stay are healthy: a majority of %d would be lost", healthyAfter, after, quorum(after))
+	case serves && len(silent) > 0:
+		return fmt.Errorf("%s not serve, and a member that serves is removed only while all others serve: %s", doNot("member", silent), repairHint(silent))
 	}
 	return nil
 }

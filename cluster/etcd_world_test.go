@@ -221,9 +221,16 @@ func (w *world) change(name string, step cluster.EtcdStep, spent func() bool) bo
 		w.readdress(name)
 	}
 	if step.Action == cluster.EtcdReplace || step.Action == cluster.EtcdJoin {
-		if err := cluster.EtcdMayChange(live, step.RemoveID); err != nil {
+		err := cluster.EtcdMayReplace(live, step.RemoveID)
+		if step.Action == cluster.EtcdJoin {
+			err = cluster.EtcdMayAdd(live)
+		}
+		if err != nil {
 			w.note("not now: %v", err)
 			return true
+		}
+		if step.Action == cluster.EtcdJoin && slices.ContainsFunc(live.Members, func(m cluster.LiveMember) bool { return !m.Healthy }) {
+			w.fail("%s is added while a member does not serve", name)
 		}
 		if step.RemoveID != 0 {
 			if spent() {

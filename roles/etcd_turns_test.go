@@ -24,8 +24,8 @@ func TestTurnsOfEtcd(t *testing.T) {
 				blocks[op.Block.Name] = op.Block
 			}
 		}
-		repaired, inUse := blocks["member of etcd that does not serve yet"], blocks["member of etcd in use"]
-		if repaired == nil || inUse == nil {
+		repaired, joins, inUse := blocks["member of etcd that does not serve yet"], blocks["new member of etcd"], blocks["member of etcd in use"]
+		if repaired == nil || joins == nil || inUse == nil {
 			t.Fatalf("%s: there are no turns of etcd", playbook)
 		}
 		if got := kinds(p, inUse.Begin, inUse.Rollout.Body.Begin); !slices.Equal(got, []string{"etcd_may_restart"}) {
@@ -34,15 +34,18 @@ func TestTurnsOfEtcd(t *testing.T) {
 		if got := kinds(p, repaired.Begin, repaired.End); len(got) == 0 || got[0] != "etcd_may_restart" {
 			t.Errorf("%s: a member that does not serve is changed by %v", playbook, got)
 		}
-		if len(inUse.Needs) != 1 || inUse.Needs[0].Count != 0 {
-			t.Errorf("%s: members in use do not wait for all repairs: %v", playbook, inUse.Needs)
+		if len(inUse.Needs) != 2 || inUse.Needs[0].Count != 0 || inUse.Needs[1].Count != 0 {
+			t.Errorf("%s: members in use do not wait for all repairs and additions: %v", playbook, inUse.Needs)
+		}
+		if len(joins.Needs) != 1 || joins.Needs[0].Count != 0 || joins.Needs[0].Label != inUse.Needs[0].Label {
+			t.Errorf("%s: additions do not wait for all repairs: %v", playbook, joins.Needs)
 		}
 		for _, c := range []struct {
 			name              string
 			action            string
 			bootstrap, serves bool
 			changes           map[string]any
-			restored          bool
+			restored, joins   bool
 			atOnce            int // hosts that may change at the same time, without a rollout
 		}{
 			{name: "a new cluster", action: "bootstrap", bootstrap: true},
@@ -50,7 +53,7 @@ func TestTurnsOfEtcd(t *testing.T) {
 			{name: "a member that serves", action: "member", serves: true, restored: true},
 			{name: "a member that is down", action: "member", atOnce: 1},
 			{name: "another address", action: "readdress", serves: true, atOnce: 1},
-			{name: "a new member", action: "join", atOnce: 1},
+			{name: "a new member", action: "join", joins: true, atOnce: 1},
 			{name: "another patch release", action: "member", serves: true, changes: map[string]any{"etcd_minor": false}, restored: true},
 			{name: "another minor version", action: "member", serves: true, changes: map[string]any{"etcd_minor": true}, atOnce: 1},
 		} {
@@ -69,11 +72,16 @@ func TestTurnsOfEtcd(t *testing.T) {
 				t.Fatal(err)
 			}
 			behind, _, err := repaired.Applies(vars)
-			if err != nil || restored != c.restored || behind == restored {
-				t.Errorf("%s: %s: rollout %t, throttle %t, %v", playbook, c.name, restored, behind, err)
+			added, _, addedErr := joins.Applies(vars)
+			if err != nil || addedErr != nil || restored != c.restored || added != c.joins || behind == (restored || added) {
+				t.Errorf("%s: %s: rollout %t, addition %t, throttle %t, %v, %v", playbook, c.name, restored, added, behind, err, addedErr)
 			}
-			limit, err := program.ThrottleLimit(repaired.Throttle, repaired.Scopes, vars)
-			if err != nil || behind && limit != c.atOnce {
+			turn := repaired
+			if added {
+				turn = joins
+			}
+			limit, err := program.ThrottleLimit(turn.Throttle, turn.Scopes, vars)
+			if err != nil || (behind || added) && limit != c.atOnce {
 				t.Errorf("%s: %s: at most %d at once, %v; want %d", playbook, c.name, limit, err, c.atOnce)
 			}
 		}

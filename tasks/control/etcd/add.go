@@ -14,12 +14,12 @@ import (
 
 // AddMember is the action `etcd_add_member`: it adds a host to a running cluster, as
 // etcd_plan decided. It removes the member that lost its data, then adds the host as a
-// learner, each only when the quorum is safe. A member whose address changed gets its peer
+// learner, each only when the rule for it holds: a host joins only while all members serve. A member whose address changed gets its peer
 // URL. It does nothing for another host that is a member or starts with a new cluster, and
 // fails for a host whose etcd must stay untouched.
 type AddMember struct {
 	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the quorum allows the change; default 2m."`
+	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the change is allowed; default 2m."`
 }
 
 // NewAddMember returns the action with its defaults.
@@ -112,7 +112,7 @@ func (a *AddMember) step(actx engine.ActionContext) (step, error) {
 
 // Add makes host a learner of the cluster, after removing the member removeID when that
 // is not 0. It consults the rule right before each change, and waits up to timeout until
-// the quorum allows the change. It may be repeated after any interruption.
+// the rule allows the change. It may be repeated after any interruption.
 func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uint64, timeout time.Duration, progress func(string)) (*cluster.EtcdLive, error) {
 	var added *cluster.EtcdLive
 	progress = changes(progress)
@@ -131,7 +131,7 @@ func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uin
 		if gone {
 			target = 0
 		}
-		if err := cluster.EtcdMayChange(live, target); err != nil {
+		if err := mayChange(live, removeID != 0, target); err != nil {
 			return "", false, poll.Later(err)
 		}
 		return change(ctx, open, survey, hosts, host, target, progress)
@@ -140,6 +140,15 @@ func Add(ctx context.Context, open Opener, hosts []Host, host Host, removeID uin
 		return nil, fmt.Errorf("adding %s to the etcd cluster: %w", host.Name, err)
 	}
 	return added, nil
+}
+
+// mayChange applies the rule for the addition or the replacement of a member. target is the
+// member that is removed next; 0 for none.
+func mayChange(live *cluster.EtcdLive, replacement bool, target uint64) error {
+	if replacement {
+		return cluster.EtcdMayReplace(live, target)
+	}
+	return cluster.EtcdMayAdd(live)
 }
 
 // change makes one change; the caller surveys the cluster again after it.

@@ -20,7 +20,8 @@ import (
 // Output: bootstrap (true when all members start at once), order, and hosts: by name,
 // each with action, initial_cluster, initial_state, remove_id, reason and serves.
 type Plan struct {
-	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
+	Found string   `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
+	Only  []string `yaml:"only" doc:"Hosts whose members the run changes; default all. A host is added beside a member that is down only when the run repairs that member first."`
 }
 
 // Files that are written only after etcd was healthy, so they prove that the cluster has
@@ -81,6 +82,7 @@ func (p *Plan) probes(actx engine.ActionContext, hosts []Host) []cluster.EtcdPro
 			Name: h.Name, PeerURL: h.PeerURL,
 			Reachable: out != nil && slices.Contains(targets, h.Name),
 			HasData:   exists,
+			Unchanged: len(p.Only) > 0 && !slices.Contains(p.Only, h.Name),
 		})
 	}
 	return probes
