@@ -100,6 +100,34 @@ func TestTimesAsComponentsReadThem(t *testing.T) {
 	}
 }
 
+// TestTimesOfEtcd checks the heartbeat and the election timeout that members get: those of
+// the disk's speed, unless a key or an extra argument says otherwise.
+func TestTimesOfEtcd(t *testing.T) {
+	arguments := func(heartbeat, election string) map[string]any {
+		return map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"heartbeat-interval": heartbeat, "election-timeout": election}}}
+	}
+	for name, tc := range map[string]struct {
+		spec                cluster.Spec
+		heartbeat, election string // in milliseconds
+	}{
+		"default":                        {cluster.Spec{}, "100", "1000"},
+		"slow disks":                     {cluster.Spec{Etcd: cluster.EtcdSpec{SlowDisk: true}}, "500", "2500"},
+		"slow disks and a heartbeat":     {cluster.Spec{Etcd: cluster.EtcdSpec{SlowDisk: true, HeartbeatInterval: 300 * time.Millisecond}}, "300", "2500"},
+		"slow disks and an election":     {cluster.Spec{Etcd: cluster.EtcdSpec{SlowDisk: true, ElectionTimeout: 5 * time.Second}}, "500", "5000"},
+		"slow disks and extra arguments": {cluster.Spec{Etcd: cluster.EtcdSpec{SlowDisk: true}, Overrides: arguments("250", "1250")}, "250", "1250"},
+		"extra arguments":                {cluster.Spec{Overrides: arguments("250", "1250")}, "250", "1250"},
+	} {
+		args := mustResolve(t, tc.spec, masters(1)).Nodes["m1"].Args.Etcd
+		got := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+			return !strings.HasPrefix(a, "--heartbeat-interval=") && !strings.HasPrefix(a, "--election-timeout=")
+		})
+		slices.Sort(got)
+		if want := []string{"--election-timeout=" + tc.election, "--heartbeat-interval=" + tc.heartbeat}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestContainerdOverrides checks that overrides reach settings that have no key, and those
 // that deployer writes itself.
 func TestContainerdOverrides(t *testing.T) {

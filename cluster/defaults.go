@@ -74,6 +74,12 @@ func (p PodSecuritySpec) withDefaults() PodSecuritySpec {
 
 func (e EtcdSpec) withDefaults() EtcdSpec {
 	e.DataDir = cmp.Or(e.DataDir, "/var/lib/etcd")
+	// OpenShift's cluster-etcd-operator has these values for slow disks (its hardware speed
+	// "Slower"): a member that waits for its disk must not lose the leadership.
+	if e.SlowDisk {
+		e.HeartbeatInterval = cmp.Or(e.HeartbeatInterval, 500*time.Millisecond)
+		e.ElectionTimeout = cmp.Or(e.ElectionTimeout, 2500*time.Millisecond)
+	}
 	// etcd.io/docs/v3.6/tuning: the defaults suit one data centre; heartbeat
 	// about one round trip, election at least ten round trips.
 	e.HeartbeatInterval = cmp.Or(e.HeartbeatInterval, 100*time.Millisecond)

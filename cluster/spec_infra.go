@@ -5,8 +5,9 @@ import "time"
 // EtcdSpec is the `cluster.etcd:` section.
 type EtcdSpec struct {
 	DataDir                 string        `yaml:"data_dir" default:"/var/lib/etcd" doc:"Directory of the data of etcd."`
-	HeartbeatInterval       time.Duration `yaml:"heartbeat_interval" default:"100ms" doc:"Time between heartbeats of the leader; about the round-trip time between members."`
-	ElectionTimeout         time.Duration `yaml:"election_timeout" default:"1s" doc:"Time without a heartbeat before an election; at least five heartbeats."`
+	SlowDisk                bool          `yaml:"slow_disk" default:"false" doc:"Whether the disks of the members are slow, such as hard disks or shared storage: heartbeat_interval is then 500ms and election_timeout 2500ms, unless they are set."`
+	HeartbeatInterval       time.Duration `yaml:"heartbeat_interval" default:"100ms" doc:"Time between heartbeats of the leader; about the round-trip time between members. 500ms with slow_disk."`
+	ElectionTimeout         time.Duration `yaml:"election_timeout" default:"1s" doc:"Time without a heartbeat before an election; at least five heartbeats. 2500ms with slow_disk."`
 	QuotaBackendBytes       int64         `yaml:"quota_backend_bytes" doc:"Size of the database in bytes at which etcd refuses writes; default by size profile."`
 	SnapshotCount           int           `yaml:"snapshot_count" default:"10000" doc:"Number of writes between snapshots of the log."`
 	AutoCompactionMode      string        `yaml:"auto_compaction_mode" enum:"periodic,revision" default:"periodic" doc:"Whether auto_compaction_retention is a time or a number of revisions."`
