@@ -97,6 +97,8 @@ func (c *checker) checkRegistries() {
 			u, err := url.Parse(mirror)
 			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(mirror, "\"\\\n") {
 				c.add("bad-mirror", key, "%q is not an address such as https://mirror.example.com", mirror)
+			} else if u.User != nil {
+				c.add("bad-mirror", key, "the address of %s has a user or password, which containerd does not use: write them into cluster.containerd.credentials", u.Host)
 			}
 		}
 	}

@@ -134,6 +134,9 @@ var brokenClusters = []struct {
 	{"mirror without scheme", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Mirrors = map[string][]string{"docker.io": {"mirror:5000"}}
 	}, "bad-mirror cluster.containerd.mirrors.docker.io", "https://"},
+	{"mirror with a password", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Containerd.Mirrors = map[string][]string{"docker.io": {"https://user:word@mirror"}}
+	}, "bad-mirror cluster.containerd.mirrors.docker.io", "cluster.containerd.credentials"},
 	{"mirror of a path", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Containerd.Mirrors = map[string][]string{"../../x": {"https://mirror"}}
 	}, "bad-registry cluster.containerd.mirrors.../../x", "docker.io"},

@@ -34,6 +34,9 @@ type site struct {
 	images  map[string]string
 	// templates has the number of times that each template was rendered, by role and name.
 	templates map[string]int
+	// see is called with the arguments of each task that is rendered, and with the module
+	// that they become; nil: nothing.
+	see func(task *program.Task, host string, step any)
 }
 
 func newSite(t *testing.T, name string) *site {
@@ -214,11 +217,17 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 		return err
 	}
 	c := &controller{site: s, task: task, host: host, vars: vars}
+	if s.see != nil {
+		s.see(task, host, args)
+	}
 	switch a := args.(type) {
 	case *kube.ApplyManifests:
 		text, err := c.Render(a.Manifests.Template)
 		if err != nil {
 			return err
+		}
+		if s.see != nil {
+			s.see(task, host, string(text))
 		}
 		out["kubernetes:"+a.Manifests.Template] = string(text)
 	case *file.File:
@@ -231,6 +240,9 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 		_, module, err := a.Prepare(context.Background(), c)
 		if err != nil {
 			return err
+		}
+		if s.see != nil {
+			s.see(task, host, module)
 		}
 		if f, ok := module.(*file.File); ok {
 			out[f.Path] = f.Content
