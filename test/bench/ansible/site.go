@@ -60,8 +60,8 @@ type vars struct {
 // The i-th template, in the words of each language, and what becomes of it. Its
 // fixed part is as long as that of most configuration files.
 func goTemplate(i int) string {
-	return fmt.Sprintf("# part %d of {{ .host.name }}\nrelease = {{ .release }}\nowner = {{ .owner }}\nlisten = {{ .host.address }}:{{ .port }}\n"+
-		"{{ range .peers -}}\npeer = {{ . }}\n{{ end -}}\n{{ if eq .index 1 -}}\nfirst = yes\n{{ end -}}\n%s", i, fixed(i))
+	return fmt.Sprintf("# part %d of {{ host.name }}\nrelease = {{ release }}\nowner = {{ owner }}\nlisten = {{ host.address }}:{{ port }}\n"+
+		"{{ range peers -}}\npeer = {{ . }}\n{{ end -}}\n{{ if eq .index 1 -}}\nfirst = yes\n{{ end -}}\n%s", i, fixed(i))
 }
 
 func jinjaTemplate(i int) string {

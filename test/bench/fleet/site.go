@@ -87,15 +87,15 @@ func playbookText(tasks int) string {
 	return b.String()
 }
 
-const mainConf = `# {{ .host.name }} at {{ .host.address }}
-release = {{ .release }}
-listen = {{ .host.address }}:{{ .port }}
+const mainConf = `# {{ host.name }} at {{ host.address }}
+release = {{ release }}
+listen = {{ host.address }}:{{ port }}
 {{ if eq (mod .index 2) 1 }}odd = yes
-{{ end }}cpus = {{ .facts.cpus }}
-{{ range $i, $peer := .peers }}peer.{{ $i }} = {{ $peer | quote }}
+{{ end }}cpus = {{ facts.cpus }}
+{{ range $i, $peer := peers }}peer.{{ $i }} = {{ $peer | quote }}
 {{ end }}`
 
-const peers = `{{ range .groups.rack1 }}{{ . }}
+const peers = `{{ range groups.rack1 }}{{ . }}
 {{ end }}`
 
 // writePlaybook writes the playbook with its files and templates.
