@@ -9,12 +9,12 @@ const intro = `# Security of an installed cluster
 
 ` + "`make docs`" + ` generates this page from test/cis/checks.yaml. Of the checks that a program can decide, end-to-end tests evaluate each on an installed cluster, including the checks that are not met.
 
-What an install does by default:
+Defaults of an installation:
 - **Keys.** Each host generates its own keys and gets certificates for the roles that the inventory gives it. There are three certificate authorities: cluster, etcd and front proxy; their keys are on masters only, mode 0600. The pods of API server, controller manager, scheduler and kube-proxy mount only the keys that they use ([decision](decisions/2026-11-22-mounts-of-static-pods.md)).
 - **Secrets** are encrypted before etcd stores them. The key is in /etc/kubernetes/encryption.yaml on every master: keep a copy outside of the cluster. Once etcd has data, an install does not replace a lost key; it fails.
 - **The API** uses the authorization modes RBAC and Node only. Anonymous requests reach only the health endpoints (/livez, /readyz, /healthz).
 - **Pods** outside of kube-system must meet the Pod Security level baseline, and clients get a warning about pods that do not meet restricted; change this with ` + "`cluster.api.pod_security`" + ` or labels of namespaces. Pods get the runtime's default seccomp profile and at most 4096 processes; change this with ` + "`overrides.kubelet`" + `.
-- **The audit log** is in /var/log/kubernetes/audit on each master and takes up to 1.1 GiB. It records who changed what, who used exec, attach or port-forward in which pod, and who read Secrets and ConfigMaps. ` + "`cluster.api.audit`" + ` configures it. deployer does not ship the files to a central log.
+- **The audit log** is in /var/log/kubernetes/audit on each master and takes up to 1.1 GiB. The log records who changed what, who used exec, attach or port-forward in which pod, and who read Secrets and ConfigMaps. ` + "`cluster.api.audit`" + ` configures it. deployer does not ship the files to a central log.
 - **Admission plugins** of ` + "`overrides.apiserver.extra_args`" + ` are added to NodeRestriction and DenyServiceExternalIPs. To remove a plugin, list it in ` + "`disable-admission-plugins`" + `.
 
 The operator is responsible for user accounts, RBAC roles, network policies (the pod network enforces none), the origin of images, and the firewall between the hosts and other networks.
