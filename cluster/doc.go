@@ -3,7 +3,7 @@
 //
 // [Spec] is the `cluster:` section of an inventory, and [Host] the inventory's description
 // of one machine. [Resolve] turns both into a [Cluster]: every name, address, version,
-// flag, certificate and file that roles and templates need, with all defaults applied. It
+// flag, certificate and file that roles and templates need, with all defaults applied. Resolve
 // returns a list of [Problem] when the two do not describe a working cluster, so that
 // every Cluster is valid.
 //

@@ -44,7 +44,7 @@ const (
 
 // EtcdSnapshotHost returns the host whose member a snapshot is taken of: a follower that
 // serves, else the leader. Without a majority it is the member with the highest revision:
-// that member has most of the data that clients have written. It fails when no member answers.
+// that member has most of the data that clients have written. EtcdSnapshotHost fails when no member answers.
 func EtcdSnapshotHost(all []EtcdMemberState) (string, error) {
 	var best *EtcdMemberState
 	for i, m := range all {
@@ -71,7 +71,7 @@ func betterSnapshot(a, b EtcdMemberState) bool {
 
 // EtcdDefragOrder returns the hosts whose databases are worth a defragmentation, the
 // leader last: a member does not answer during its defragmentation, so a leader causes an
-// election. all selects the others too. It fails unless every member of the cluster
+// election. all selects the others too. EtcdDefragOrder fails unless every member of the cluster
 // serves, because a member that is silent counts as one that is down.
 func EtcdDefragOrder(members []EtcdMemberState, all bool) ([]string, error) {
 	hosts, leader := []string{}, ""

@@ -74,7 +74,7 @@ type EtcdPlan struct {
 	Order     []string            `json:"order"` // names of the hosts whose step changes or completes the membership
 }
 
-// PlanEtcd decides the action of each etcd host. Probes come in inventory order. It
+// PlanEtcd decides the action of each etcd host. Probes come in inventory order. PlanEtcd
 // never plans a second cluster, never lets a member return without the data that it had,
 // and completes an interrupted installation as the same cluster.
 func PlanEtcd(probes []EtcdProbe, live *EtcdLive) EtcdPlan {

@@ -51,7 +51,7 @@ func EtcdMayRemove(live *EtcdLive, id uint64) error {
 }
 
 // PlanEtcdRemoval returns members in the order in which they may be removed, one at a
-// time: silent members come first, because their removal strengthens the quorum. It applies
+// time: silent members come first, because their removal strengthens the quorum. PlanEtcdRemoval applies
 // [EtcdMayRemove] before each removal and returns its error when a removal is not
 // allowed. Members that are not in the cluster are left out.
 func PlanEtcdRemoval(live *EtcdLive, ids []uint64) ([]uint64, error) {

@@ -14,7 +14,7 @@ type EtcdReplacement struct {
 	Archive  bool   // true when the host holds data, which is moved aside
 }
 
-// PlanEtcdReplacement returns the plan for the host that was probed. It fails unless every
+// PlanEtcdReplacement returns the plan for the host that was probed. PlanEtcdReplacement fails unless every
 // other member is a started voter that serves, and a majority of the voters agrees to
 // the removal: then the cluster has its majority before, during and after the
 // replacement, with the host down all the time.

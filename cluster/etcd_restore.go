@@ -6,7 +6,7 @@ import (
 )
 
 // EtcdRevisionMargin is the distance between the highest known revision and that of restored
-// data. It covers what is written between the reading of the known revision and the end of
+// data. EtcdRevisionMargin covers what is written between the reading of the known revision and the end of
 // the last API server, or since a snapshot when nothing but the snapshot is known. The number
 // is that of etcd's documentation (Disaster recovery, Restoring with revision bump) and of
 // OpenShift's cluster-etcd-operator: at 10,000 writes a second it lasts a day.
@@ -35,7 +35,7 @@ func EtcdRevisionBump(snapshot int64, served []int64) (int64, error) {
 
 // EtcdResumedBump returns the number by which a resumed restore raises the revision, which is
 // the one that it has recorded: members whose data differs are no cluster. served are the
-// revisions of the data that the restore has not replaced yet. It fails when these have
+// revisions of the data that the restore has not replaced yet. EtcdResumedBump fails when these have
 // reached the revision of the restored data meanwhile.
 func EtcdResumedBump(snapshot, recorded int64, served []int64) (int64, error) {
 	if recorded < EtcdRevisionMargin || snapshot < 0 || snapshot > math.MaxInt64-recorded {

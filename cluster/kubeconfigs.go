@@ -1,6 +1,6 @@
 package cluster
 
-// Kubeconfig is the file of a component's access to the API. It refers to certificate
+// Kubeconfig is the file of a component's access to the API. Kubeconfig refers to certificate
 // files instead of containing them, so that a renewed certificate needs no new
 // kubeconfig: client-go rereads the files (client-go/transport/cert_rotation.go).
 type Kubeconfig struct {

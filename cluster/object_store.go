@@ -14,7 +14,7 @@ const (
 )
 
 // ObjectStore is the `cluster.etcd.backup.s3:` section: a bucket of an S3-compatible object
-// store. It is unused when Bucket is empty.
+// store. ObjectStore is unused when Bucket is empty.
 type ObjectStore struct {
 	// URL of the store without a path; empty for Amazon S3 in the region.
 	Endpoint string `yaml:"endpoint" json:"endpoint" doc:"URL of the object store, such as https://minio.example:9000; default: Amazon S3 in the region."`

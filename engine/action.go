@@ -12,7 +12,7 @@ type Action interface {
 	Apply(ctx context.Context, actx ActionContext, change Change) (Output, error)
 }
 
-// ActionContext is the interface of an action to its run. It has no terminal and no
+// ActionContext is the interface of an action to its run. ActionContext has no terminal and no
 // playbook, so that a service can run the same actions.
 type ActionContext interface {
 	// Host returns the name of the host that the action is for.
@@ -39,7 +39,7 @@ type ActionContext interface {
 	// the playbook, and returns its result.
 	RunOn(ctx context.Context, host, module string, args Module) (Result, error)
 	// Reconnect waits until the connection to the action's host is lost, because of
-	// the action, and opens a new one: it retries until it succeeds or ctx ends. It
+	// the action, and opens a new one: it retries until it succeeds or ctx ends. Reconnect
 	// locks the host again and updates its facts. Only the goroutine of the action may
 	// call it.
 	Reconnect(ctx context.Context) error

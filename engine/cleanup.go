@@ -19,7 +19,7 @@ type Cleanup struct {
 
 // Cleanups holds the cleanups of a run, a service that the scheduler provides. When a
 // host leaves the run before its end, for whatever reason, the scheduler runs the
-// cleanups that are registered for it. The nil value ignores all calls. It is safe for
+// cleanups that are registered for it. The nil value ignores all calls. Cleanups is safe for
 // concurrent use.
 type Cleanups struct {
 	mu     sync.Mutex

@@ -14,7 +14,7 @@ import (
 //
 // Errors name the fault and the advice; the engine adds host and step.
 type Module interface {
-	// Check reports what is and what would change. It must not change the
+	// Check reports what is and what would change. Check must not change the
 	// host, and must tolerate that an earlier step of the same run has not
 	// been applied (a directory that does not exist yet): in a dry run it
 	// has not.
@@ -28,7 +28,7 @@ type Module interface {
 // System is the interface of a module to its host. The agent implements it, and fakes
 // in tests; modules use nothing else of the host.
 type System interface {
-	// Path maps an absolute path of the host to the path to open. It returns p on real
+	// Path maps an absolute path of the host to the path to open. Path returns p on real
 	// hosts, and a path below a directory on in-process test hosts.
 	Path(p string) string
 	// Blob opens a content-addressed blob of the controller. digest is the hex SHA-256
@@ -60,7 +60,7 @@ type System interface {
 	// and for modules with RunsPrograms its user.
 	Run(ctx context.Context, cmd Command) (CommandResult, error)
 	// Chown gives a file or directory, as mapped by Path, to the user of the step's
-	// programs. It does nothing when that is the agent's user.
+	// programs. Chown does nothing when that is the agent's user.
 	Chown(path string) error
 	// Progress reports to people what a long step does or waits for.
 	Progress(text string)

@@ -63,7 +63,7 @@ type Revert struct {
 	// run that are not reverted yet.
 	Task string `json:",omitempty"`
 	// AfterFiles selects the resources that need files first (see
-	// Restorer.NeedsFilesFirst), false the others. It has no effect without a task.
+	// Restorer.NeedsFilesFirst), false the others. AfterFiles has no effect without a task.
 	AfterFiles bool `json:",omitempty"`
 	// Force restores resources also when somebody changed them after the run.
 	Force bool `json:",omitempty"`

@@ -37,7 +37,7 @@ type Pin struct {
 	Source string `yaml:"source" json:"source"`
 }
 
-// Lock is the lock file in memory. It is safe for concurrent use.
+// Lock is the lock file in memory. Lock is safe for concurrent use.
 type Lock struct {
 	path string
 	mu   sync.Mutex

@@ -164,7 +164,7 @@ func fixed(name string, content []byte) archiveEntry {
 }
 
 // ReadImageIndex reads the name and the manifest digest ("sha256:...") out of a
-// tar that WriteImage made. It reads only up to index.json.
+// tar that WriteImage made. ReadImageIndex reads only up to index.json.
 func ReadImageIndex(path string) (name, manifest string, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Store) openPartial(name string) (*os.File, error) {
 // content could be exchanged after it was verified.
 var errForeignPartial = errors.New("it is not a plain file of this user alone, with one name and no write permission for others; remove it")
 
-// lockPartial locks an open file. It returns false when another process has the
+// lockPartial locks an open file. lockPartial returns false when another process has the
 // lock, or when the file no longer has its name, because its last owner has
 // committed it.
 func (s *Store) lockPartial(file *os.File, name string) (bool, error) {

@@ -43,7 +43,7 @@ func (r *Resolver) List(refs []Ref) ([]Status, error) {
 }
 
 // Verify hashes the stored content of each artifact again, both forms, and returns
-// everything missing or damaged in one error. It changes nothing.
+// everything missing or damaged in one error. Verify changes nothing.
 func (r *Resolver) Verify(ctx context.Context, refs []Ref, progress func(Progress)) error {
 	return r.each(ctx, refs, progress, "verifying", r.verify)
 }

@@ -22,6 +22,6 @@
 // their order, before precedence is applied. Mappings merge deeply, any other value
 // replaces, and every value keeps the name of the file that it comes from.
 //
-// The package knows nothing of engines and clusters. It reads the files and,
+// The package knows nothing of engines and clusters. The package reads the files and,
 // for !env, the environment, and touches no network.
 package inventory

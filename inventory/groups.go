@@ -76,7 +76,7 @@ func (b *builder) groupIndex(name string) int {
 }
 
 // orderGroups sorts the groups by precedence: a parent before its children, otherwise in
-// the order of the file. It reports cycles of groups.
+// the order of the file. orderGroups reports cycles of groups.
 func (b *builder) orderGroups() bool {
 	n := len(b.file.Groups)
 	children := make([][]int, n)

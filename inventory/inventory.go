@@ -88,7 +88,7 @@ func (inv *Inventory) Names() []string {
 // Secrets lists the texts marked !secret or !env, which must not appear in any output.
 func (inv *Inventory) Secrets() []string { return slices.Clone(inv.secrets) }
 
-// AddSecret adds a text to Secrets, which a file beside the inventory has. It must not be
+// AddSecret adds a text to Secrets, which a file beside the inventory has. AddSecret must not be
 // called concurrently.
 func (inv *Inventory) AddSecret(text string) {
 	if text != "" && !slices.Contains(inv.secrets, text) {

@@ -20,7 +20,7 @@ type Origin struct {
 }
 
 // Origins lists all merged values of a host, in the order ssh, vars, overrides, labels,
-// taints. It returns nil for an unknown host.
+// taints. Origins returns nil for an unknown host.
 func (inv *Inventory) Origins(host string) []Origin {
 	i, ok := inv.index[host]
 	if !ok {

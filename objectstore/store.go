@@ -26,7 +26,7 @@ type Config struct {
 // (docs.aws.amazon.com/AmazonS3, "Uploading objects").
 const maxSinglePut = 5 << 30
 
-// Store is a client of an object store. It is safe for concurrent use.
+// Store is a client of an object store. Store is safe for concurrent use.
 type Store struct {
 	client *minio.Client
 	// wholeUpTo is the size in bytes up to which a file is sent in one request. Larger ones
@@ -36,7 +36,7 @@ type Store struct {
 
 // Open returns a client with the credentials of the environment (AWS_ACCESS_KEY_ID and
 // AWS_SECRET_ACCESS_KEY), or else of the files of AWS (~/.aws/credentials, or
-// AWS_SHARED_CREDENTIALS_FILE and AWS_PROFILE), or else of the configuration. It asks the
+// AWS_SHARED_CREDENTIALS_FILE and AWS_PROFILE), or else of the configuration. Open asks the
 // store nothing, and fails when there are no credentials.
 func Open(c Config) (*Store, error) {
 	endpoint := c.Endpoint

@@ -15,7 +15,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// fileRecorder records the files that a run has read: hex SHA-256 by absolute path. It
+// fileRecorder records the files that a run has read: hex SHA-256 by absolute path. fileRecorder
 // is safe for concurrent use.
 type fileRecorder struct {
 	mu   sync.Mutex

@@ -70,7 +70,7 @@ func TemporaryStatus(code int) bool {
 	return code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests
 }
 
-// Into downloads until p has the whole content with the expected digest. It returns a
+// Into downloads until p has the whole content with the expected digest. Into returns a
 // *MismatchError, with the wrong content in p, when the source has other content; the
 // error of the last attempt when none succeeds; and the cause of ctx when that ends.
 func (d Download) Into(ctx context.Context, p *Partial) error {

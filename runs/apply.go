@@ -52,7 +52,7 @@ func missingFile(p *plan.Plan, now map[string]string) bool {
 }
 
 // apply checks all hosts, compares the result with the plan, and executes the plan. The
-// hosts stay connected and locked in between. It returns the report of the check when
+// hosts stay connected and locked in between. apply returns the report of the check when
 // the check did not complete.
 func (s *execution) apply(ctx context.Context) (*engine.Report, error) {
 	sessions := session.NewPool(s.connector)

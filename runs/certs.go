@@ -9,7 +9,7 @@ import (
 	"deployer/engine"
 )
 
-// CertsList returns a run that reads the certificates of hosts and changes nothing. It
+// CertsList returns a run that reads the certificates of hosts and changes nothing. CertsList
 // needs neither etcd nor the Kubernetes API.
 func (c Runner) CertsList(o Options) (*Run, error) {
 	o.Verb = "certs-list"
@@ -55,7 +55,7 @@ func (c Runner) withoutArtifacts(o Options) (*Run, error) {
 	return r, nil
 }
 
-// Certificates collects the certificates in the outputs of the task cert_check. It is safe
+// Certificates collects the certificates in the outputs of the task cert_check. Certificates is safe
 // for concurrent use.
 type Certificates struct {
 	mu   sync.Mutex

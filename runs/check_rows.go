@@ -8,7 +8,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// CheckRows collects the rows in the outputs of checks. It is safe for concurrent use.
+// CheckRows collects the rows in the outputs of checks. CheckRows is safe for concurrent use.
 type CheckRows struct {
 	mu   sync.Mutex
 	rows []report.Row

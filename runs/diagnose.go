@@ -3,8 +3,8 @@ package runs
 import "slices"
 
 // Diagnose returns a run that collects logs and states for finding the cause of a problem,
-// on the hosts of the limit. It changes nothing, has no log and takes no run lock:
-// it works at the same time as another run, one that hangs included. It needs no healthy API server. The
+// on the hosts of the limit. Diagnose changes nothing, has no log and takes no run lock:
+// it works at the same time as another run, one that hangs included. Diagnose needs no healthy API server. The
 // variables in Extra are those of the playbook; diagnose_cluster is set here.
 func (c Runner) Diagnose(o Options) (*Run, error) {
 	o.Verb = "diagnose"

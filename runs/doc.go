@@ -3,7 +3,7 @@
 // connections to the hosts, the services of actions, the run lock, the log, the
 // failure budget, and the redaction of secrets in all output.
 //
-// The package has no terminal. It prints nothing, prompts only through the
+// The package has no terminal. The package prints nothing, prompts only through the
 // [target.Prompter] of its caller, and takes interrupts from a channel, so a service
 // that keeps a cluster as its inventory describes uses the same code as a person who
 // types a command:

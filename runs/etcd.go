@@ -19,7 +19,7 @@ func (c Runner) EtcdStatus(o Options) (*Run, error) {
 	return c.withoutArtifacts(o)
 }
 
-// EtcdBackup returns a run that saves a snapshot of etcd. It takes no run lock: a snapshot
+// EtcdBackup returns a run that saves a snapshot of etcd. EtcdBackup takes no run lock: a snapshot
 // disturbs no other run.
 func (c Runner) EtcdBackup(o Options) (*Run, error) {
 	o.Verb = verbEtcdBackup
@@ -32,7 +32,7 @@ func (c Runner) EtcdBackup(o Options) (*Run, error) {
 }
 
 // EtcdBackupOffline returns a run that saves snapshots of the data of members that have no
-// majority. It stops these members for the time of a copy. It locks the hosts that it reaches:
+// majority. It stops these members for the time of a copy. EtcdBackupOffline locks the hosts that it reaches:
 // where etcd has no majority, the masters that guard the lock of the cluster have none.
 func (c Runner) EtcdBackupOffline(o Options) (*Run, error) {
 	o.Verb, o.LockHosts = verbEtcdBackupOffline, true

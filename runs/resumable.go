@@ -10,7 +10,7 @@ import (
 )
 
 // Unfinished returns the run whose id begins with name, or, for an empty name, the last
-// run of the inventory that did not complete. It returns a *project.UserError when there
+// run of the inventory that did not complete. Unfinished returns a *project.UserError when there
 // is none, or when the run has completed or still runs. The header of a run of another
 // machine has the inventory and the playbook of the options, whose playbook must be given
 // when the run has one.

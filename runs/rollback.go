@@ -53,7 +53,7 @@ func (c Runner) UpgradeBefore(parts []*Revert) string {
 }
 
 // rollbackRest returns the revert of a run of an upgrade, followed by those of the older
-// runs of its chain. It returns the reverts also with a *RefusedError for minor versions.
+// runs of its chain. rollbackRest returns the reverts also with a *RefusedError for minor versions.
 func (c Runner) rollbackRest(all []*history.Entry, first *Revert, o RevertOptions) ([]*Revert, error) {
 	out := []*Revert{first}
 	for _, run := range UpgradeChain(all, first.options.Inventory, first.ID) {

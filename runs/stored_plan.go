@@ -18,7 +18,7 @@ import (
 const storedPlans = 50
 
 // StorePlan writes a plan that the user has not written to a file beside the logs of
-// runs, mode 0600, so that a resumed run finds it. It removes old plans.
+// runs, mode 0600, so that a resumed run finds it. StorePlan removes old plans.
 func StorePlan(p *plan.Plan) (journal.Plan, error) {
 	runs, err := journal.Dir()
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 const maxOpened = 16 << 20
 
 // Keys opens encrypted files with the identities of their reader. The
-// identities are read when the first file is opened. It is safe for concurrent
+// identities are read when the first file is opened. Keys is safe for concurrent
 // use.
 type Keys struct {
 	text     string   // an identity itself

@@ -11,7 +11,7 @@ import (
 type Schemaed interface{ YAMLSchema() map[string]any }
 
 // Schema returns the JSON Schema (draft 2020-12) of the values that Decode accepts
-// for v's type. It has no $schema key, so that it can be part of another schema. A
+// for v's type. Schema has no $schema key, so that it can be part of another schema. A
 // type that decodes itself and is not Schemaed accepts anything.
 func Schema(v any) map[string]any {
 	return schemaOf(reflect.TypeOf(v), map[reflect.Type]bool{})

@@ -1,7 +1,7 @@
 // Package convert translates the files of a playbook or role of Ansible: names of
 // modules and keywords, Jinja in conditions, loops, texts and template files.
 //
-// It edits the text in place where something changes and leaves the rest, comments and
+// The package edits the text in place where something changes and leaves the rest, comments and
 // blank lines too, as it is. A part that it cannot translate becomes a [Note], or an
 // error of the compiler of playbooks later.
 package convert
@@ -43,7 +43,7 @@ const (
 )
 
 // File translates a file. The path name decides about the kind of the file; newName is
-// the path of the translation. A file that needs no translation comes back unchanged. It
+// the path of the translation. A file that needs no translation comes back unchanged. File
 // fails when a file of YAML cannot be parsed.
 func (w *Translator) File(name string, data []byte) (newName string, out []byte, notes []Note, err error) {
 	switch k := kindOf(name); k {

@@ -152,7 +152,7 @@ func (s *source) last(n *yaml.Node) int {
 	return -1
 }
 
-// remove removes a key with its value from a mapping. It returns false when they do not
+// remove removes a key with its value from a mapping. remove returns false when they do not
 // have lines of their own.
 func (s *source) remove(key, value *yaml.Node) bool {
 	from, end := s.start(key), s.last(value)

@@ -107,7 +107,7 @@ func (w *Translator) task(s *source, n *yaml.Node) {
 	})
 }
 
-// keyword translates a keyword of a task, block, role or play. It returns false for
+// keyword translates a keyword of a task, block, role or play. keyword returns false for
 // other words.
 func (w *Translator) keyword(s *source, key, value *yaml.Node) bool {
 	flow := false
@@ -157,7 +157,7 @@ func (w *Translator) known(word string) bool {
 }
 
 // firstFound turns an include_vars with with_first_found into one with a list of names.
-// It returns false when the task has another form.
+// firstFound returns false when the task has another form.
 func (w *Translator) firstFound(s *source, n *yaml.Node) bool {
 	key, value := get(n, "with_first_found")
 	var include, from *yaml.Node

@@ -23,7 +23,7 @@ var (
 	hostKeyCheck = regexp.MustCompile(`-o\s*["']?(?:StrictHostKeyChecking|UserKnownHostsFile)[= ]\S+`)
 )
 
-// connection removes the connection variables (ansible_*) from vs. It returns the
+// connection removes the connection variables (ansible_*) from vs. connection returns the
 // address, empty when none is given, and the section ssh.
 func (c *converter) connection(vs vars) (address string, ssh *mapping) {
 	ssh = &mapping{}
@@ -122,7 +122,7 @@ func hopOf(text, port string) map[string]any {
 	return out
 }
 
-// hopOfCommand parses the arguments of `ssh -W %h:%p ...`. It returns false when they
+// hopOfCommand parses the arguments of `ssh -W %h:%p ...`. hopOfCommand returns false when they
 // hold more than a host, a port, a user and ignorable options.
 func hopOfCommand(args string) (map[string]any, bool) {
 	all, err := words(args)

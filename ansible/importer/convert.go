@@ -30,7 +30,7 @@ type converter struct {
 	sans      []any // names and addresses of load balancers, for the API's certificate
 }
 
-// Convert translates the inventory. It fails only when the result cannot be written
+// Convert translates the inventory. Convert fails only when the result cannot be written
 // as YAML; settings without an equivalent are notes.
 func (s *Source) Convert() (*Result, error) {
 	c := &converter{src: s, notes: slices.Clone(s.notes), names: map[string]string{}, cluster: &mapping{}}

@@ -154,7 +154,7 @@ func (s *Source) addChild(group, child string) {
 	}
 }
 
-// in lists the hosts of a group and of its descendants, in the order of Hosts. It
+// in lists the hosts of a group and of its descendants, in the order of Hosts. in
 // returns nil for an unknown group.
 func (s *Source) in(group string) []string {
 	found := map[string]bool{}

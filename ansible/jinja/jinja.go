@@ -2,7 +2,7 @@
 // playbooks into deployer's expression language, template files into text/template with
 // sprig.
 //
-// It translates syntax without knowing any values. A form that has no translation with
+// The package translates syntax without knowing any values. A form that has no translation with
 // the same meaning is an error with advice. [Condition] and [Expression] take one
 // expression, [PlaybookText] a text with {{ }}, [Text] a template file. parse builds the
 // tree; exprPrinter and templatePrinter print it.

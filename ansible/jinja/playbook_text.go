@@ -70,7 +70,7 @@ var endRaw = regexp.MustCompile(`\{%-?\s*endraw\s*-?%\}`)
 // errStatement is the error for statements, which only template files can have.
 var errStatement = errors.New("a text has no statements: {{ CONDITION ? A : B }}, or a template file")
 
-// inlineChoice translates an if statement whose branches contain no statement. It drops
+// inlineChoice translates an if statement whose branches contain no statement. inlineChoice drops
 // the line feed behind a statement, as Ansible does.
 func inlineChoice(src, cond string, next int) (translated string, after int, err error) {
 	var branches [2][]string

@@ -28,7 +28,7 @@ type target struct {
 }
 
 // Assess compares the clusters of the new revision with what they are now, and applies the
-// gates. It contacts no host, takes no lock and writes nothing but checkouts.
+// gates. Assess contacts no host, takes no lock and writes nothing but checkouts.
 func (p *Pipeline) Assess(ctx context.Context) (*report.Run, error) {
 	if err := p.load(ctx); err != nil {
 		return nil, err

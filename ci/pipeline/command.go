@@ -215,7 +215,7 @@ func (p *Pipeline) Reports() string {
 	return cmp.Or(p.ReportsDir, filepath.Join(p.State, "reports", p.commit))
 }
 
-// tailWriter keeps the last bytes that are written to it. It is not safe for concurrent use.
+// tailWriter keeps the last bytes that are written to it. tailWriter is not safe for concurrent use.
 type tailWriter struct{ last []byte }
 
 // maxTail is the number of bytes of a command's output in a message.

@@ -14,7 +14,7 @@ import (
 const exitDiffers = 2
 
 // Drift compares the clusters with their verified revisions, or with the given one when
-// Old names one, and changes nothing. It waits until no run works on the repository, and
+// Old names one, and changes nothing. Drift waits until no run works on the repository, and
 // supersedes none that waits. differs reports whether one of the clusters differs.
 func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool, err error) {
 	release, err := p.Lock(ctx, repository.Drift)

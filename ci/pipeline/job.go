@@ -30,7 +30,7 @@ func logName(stage string) string { return strings.ReplaceAll(stage, " ", "-") +
 
 func (j job) printf(format string, args ...any) { fmt.Fprintf(j.out, format, args...) }
 
-// lockedWriter passes each Write on as a whole. It is safe for concurrent use.
+// lockedWriter passes each Write on as a whole. lockedWriter is safe for concurrent use.
 type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer

@@ -15,9 +15,9 @@ const maxLine = 1 << 20
 // the beginning of a secret that was cut.
 const cutMark = "[... the rest of the line is left out]\n"
 
-// maskedWriter writes whole lines with their secrets masked. It holds back the beginning of a
+// maskedWriter writes whole lines with their secrets masked. maskedWriter holds back the beginning of a
 // line until its end has come, so that no secret passes in two parts. Each stream has a
-// maskedWriter of its own, because parts of lines of two streams would be joined. It is safe
+// maskedWriter of its own, because parts of lines of two streams would be joined. maskedWriter is safe
 // for concurrent use.
 type maskedWriter struct {
 	to      io.Writer

@@ -163,7 +163,7 @@ func inventories(dir string, e config.Environment) ([]string, error) {
 	return out, nil
 }
 
-// loadSecrets reads the secrets of the configuration. It is called before stages that run
+// loadSecrets reads the secrets of the configuration. loadSecrets is called before stages that run
 // commands, not for a hook that only assesses a push.
 func (p *Pipeline) loadSecrets() error {
 	for _, s := range p.config.Secrets {

@@ -31,7 +31,7 @@ const (
 	// Rollback returns to an earlier revision. Each rollback is carried out, before the pushes
 	// that wait: a person decided on it for the revision that is deployed now.
 	Rollback Kind = "rollback"
-	// Drift changes nothing. It does not wait for the pushes and rollbacks that wait, and they
+	// Drift changes nothing. Drift does not wait for the pushes and rollbacks that wait, and they
 	// wait for its end.
 	Drift Kind = "drift"
 )

@@ -1,5 +1,5 @@
 // Package repository reads revisions of a git repository and keeps the state of CI runs in
-// it. It runs the program git: pushes need it anyway, and it knows every form of a
+// it. The package runs the program git: pushes need it anyway, and it knows every form of a
 // repository (bare, shallow, with alternates, in the quarantine of a hook).
 //
 // [Open] finds the repository, [Repository.Checkout] writes a revision to a directory of
@@ -74,7 +74,7 @@ func (r *Repository) gitWith(ctx context.Context, stdin []byte, args ...string) 
 	return run(ctx, os.Environ(), r.Dir, stdin, append([]string{"--git-dir=" + r.Dir}, args...)...)
 }
 
-// Commit returns the full name of the commit of a revision. It returns "" for an empty name
+// Commit returns the full name of the commit of a revision. Commit returns "" for an empty name
 // and for a name of zeros, which git gives to a branch that does not exist.
 func (r *Repository) Commit(ctx context.Context, revision string) (string, error) {
 	if strings.Trim(revision, "0") == "" {

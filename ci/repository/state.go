@@ -186,7 +186,7 @@ func (r *Repository) FetchState(ctx context.Context, remote string) error {
 	return err
 }
 
-// PushState writes the state of the cluster of an inventory to a remote. It writes the refs
+// PushState writes the state of the cluster of an inventory to a remote. PushState writes the refs
 // that have changed since FetchState or the last PushState, and only when the remote has
 // what this repository knows of them: another run that has changed them meanwhile keeps its
 // state, and the error says so.

@@ -160,7 +160,7 @@ func extraMembers(want *cluster.Cluster, found Observed) []string {
 	return out
 }
 
-// versions returns the components that are older and newer than wanted. It compares what
+// versions returns the components that are older and newer than wanted. versions compares what
 // the hosts have, and the kubelets of nodes whose hosts were not examined.
 func versions(want *cluster.Cluster, found Observed) (older, newer []Versioned) {
 	var has []cluster.Running

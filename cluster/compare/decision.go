@@ -34,7 +34,7 @@ type Rules struct {
 	Protected []string
 }
 
-// Decide returns what a reconciliation does with a cluster. It never repairs and upgrades
+// Decide returns what a reconciliation does with a cluster. Decide never repairs and upgrades
 // in the same run, and never lowers a version.
 func Decide(r Result, rules Rules) Decision {
 	switch r.State {

@@ -83,7 +83,7 @@ func (k *checker) add(path []string, format string, args ...any) {
 	}
 }
 
-// decode fills a component's own type. It reports a value that does not fit the type, and
+// decode fills a component's own type. decode reports a value that does not fit the type, and
 // returns false then.
 func (k *checker) decode(value map[string]any, into any) bool {
 	before := len(k.found)

@@ -42,7 +42,7 @@ type entry struct {
 // key is a key of a provider, with the secret in base64.
 type key struct{ name, secret string }
 
-// File is a parsed configuration. It is immutable.
+// File is a parsed configuration. File is immutable.
 type File struct {
 	conf configuration
 	text []byte
@@ -83,7 +83,7 @@ func newKey(name string) (key, error) {
 	return key{name, base64.StdEncoding.EncodeToString(secret)}, nil
 }
 
-// Parse reads a configuration. It fails for a file that the API server would not start
+// Parse reads a configuration. Parse fails for a file that the API server would not start
 // with. Other providers and resources than those of [New] are accepted, because a file may
 // have been written by hand.
 func Parse(text []byte) (*File, error) {

@@ -11,7 +11,7 @@ import (
 // ErrDifferent reports files that differ in more than the keys of a rotation.
 var ErrDifferent = errors.New("the files differ in more than the keys of a rotation")
 
-// Merge returns the file for masters whose files differ. It is safe on each of them, at
+// Merge returns the file for masters whose files differ. Merge is safe on each of them, at
 // any moment and in any order:
 //
 //   - it has every key of every file, so that no key disappears with which an object may

@@ -71,7 +71,7 @@ func (f *File) Rotatable() error {
 // ErrOlder reports that a key to add is older than a key of the file.
 var ErrOlder = errors.New("the file has a newer key")
 
-// Add returns the file with a new key behind the others of each entry. It fails with
+// Add returns the file with a new key behind the others of each entry. Add fails with
 // ErrOlder when the name is not newer than that of each key.
 func (f *File) Add(name string) (*File, error) {
 	for _, old := range f.Keys() {

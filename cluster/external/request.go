@@ -24,7 +24,7 @@ var (
 	oidClient = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 2}
 )
 
-// CheckRequest returns the public key of a request in PEM form. It fails unless the request
+// CheckRequest returns the public key of a request in PEM form. CheckRequest fails unless the request
 // has the names and usages of the table, and no others.
 func CheckRequest(want cluster.Certificate, data []byte) (crypto.PublicKey, error) {
 	block, _ := pem.Decode(data)
@@ -53,7 +53,7 @@ func CheckRequest(want cluster.Certificate, data []byte) (crypto.PublicKey, erro
 	return request.PublicKey, nil
 }
 
-// requestedUsages returns the extended key usages of a request. It fails for an extension
+// requestedUsages returns the extended key usages of a request. requestedUsages fails for an extension
 // that deployer's requests do not have.
 func requestedUsages(request *x509.CertificateRequest) ([]string, error) {
 	var usages []string

@@ -12,7 +12,7 @@ import (
 	"deployer/cluster"
 )
 
-// Verify returns the certificate of a file that an authority has issued. It fails unless the
+// Verify returns the certificate of a file that an authority has issued. Verify fails unless the
 // certificate has the names and usages of the table and the public key key, is signed by the first certificate of
 // the authority, and is valid now. A nil key is not compared.
 func Verify(want cluster.Certificate, data []byte, key crypto.PublicKey, authority []*x509.Certificate, now time.Time) (*x509.Certificate, error) {

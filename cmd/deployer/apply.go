@@ -90,7 +90,7 @@ func applyPlan(cmd *cobra.Command, e env, file string, o runOptions) error {
 const shownDrift = 30
 
 // printDrift prints the drift of a *runs.DriftError, one line for all hosts with the
-// same difference, and returns an error with exitRefused. It returns other errors
+// same difference, and returns an error with exitRefused. printDrift returns other errors
 // unchanged.
 func printDrift(e env, err error) error {
 	var drifted *runs.DriftError

@@ -35,7 +35,7 @@ func (a autoRollback) after(report *engine.Report) bool {
 	return a.enabled && ended && !report.Check && report.Changed() > 0
 }
 
-// rollBackUpgrade takes an upgrade back that has failed. It returns exit code 6 when the
+// rollBackUpgrade takes an upgrade back that has failed. rollBackUpgrade returns exit code 6 when the
 // hosts are as before, the error of a rollback that left something, or why there was none.
 func rollBackUpgrade(ctx context.Context, e env, runner runs.Runner, id string, o upgradeOptions) error {
 	fmt.Fprintf(e.stderr, "the upgrade has failed; rolling run %s back\n", id)

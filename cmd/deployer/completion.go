@@ -29,7 +29,7 @@ func firstArg(of completer) completer {
 }
 
 // completePattern completes hosts, groups and roles of the inventory of -i; in a
-// pattern with commas it completes the last part. It reads no files of variables, as
+// pattern with commas it completes the last part. completePattern reads no files of variables, as
 // these may need a passphrase.
 func completePattern(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	path := cmd.Flag("inventory").Value.String()

@@ -22,7 +22,7 @@ type storeCopy struct {
 	dir   string
 }
 
-// newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close. It asks the
+// newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close. newStoreCopy asks the
 // store nothing.
 func newStoreCopy(c *cluster.Cluster, to string) (*storeCopy, error) {
 	at, err := objectstore.ParseLocation(to)

@@ -120,7 +120,7 @@ func readdressOutcome(done *engine.Report, newest *newestSnapshot) error {
 }
 
 // newestSnapshot keeps the output of the action etcd_newest_snapshot: the snapshot with the
-// highest revision. It implements engine.Sink.
+// highest revision. newestSnapshot implements engine.Sink.
 type newestSnapshot struct {
 	mu         sync.Mutex
 	number     int // of snapshots

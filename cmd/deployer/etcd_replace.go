@@ -113,7 +113,7 @@ func (o replaceOptions) plan(ctx context.Context, e env, r *runs.Run) (*replacem
 	return nil, &exitError{exitRefused, fmt.Errorf("nothing was changed: %s: %s", o.host, cmp.Or(reason, "its host did not report"))}
 }
 
-// replacement keeps the output of the action etcd_replacement. It implements engine.Sink.
+// replacement keeps the output of the action etcd_replacement. replacement implements engine.Sink.
 type replacement struct {
 	mu     sync.Mutex
 	output engine.Output

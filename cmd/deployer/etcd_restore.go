@@ -136,7 +136,7 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	return removeFetchedSnapshot(r)
 }
 
-// keyFiles makes the paths of the flags absolute, for a resume from another directory. It
+// keyFiles makes the paths of the flags absolute, for a resume from another directory. keyFiles
 // fails when a file does not exist; keys in an object store are left to fetchFromStore.
 func (o *restoreOptions) keyFiles() error {
 	if o.identity != "" && o.keys == "" {

@@ -22,7 +22,7 @@ type execResult struct {
 	Effects []string      `json:"effects,omitempty"`
 }
 
-// execResults collects the results of all hosts. It is safe for concurrent use.
+// execResults collects the results of all hosts. execResults is safe for concurrent use.
 type execResults struct {
 	mu     sync.Mutex
 	byHost map[string]execResult

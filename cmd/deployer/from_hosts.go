@@ -220,7 +220,7 @@ func confirmRecord(e env, r *history.Entry, given runs.Options, yes bool) error 
 }
 
 // printRecord shows where the record of a run of another machine was found, and what it
-// adds to the inventory and the playbook. It reports whether it adds something. A run of
+// adds to the inventory and the playbook. printRecord reports whether it adds something. A run of
 // this machine, or without a log (nil), adds nothing.
 func printRecord(e env, doing string, r *history.Entry, given runs.Options) bool {
 	if r == nil || r.Here {

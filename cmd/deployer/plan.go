@@ -109,7 +109,7 @@ func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options
 }
 
 // estimator returns an estimator by the logs of this machine, or else by the records of
-// hosts. It asks hosts only when it needs no password again.
+// hosts. estimator asks hosts only when it needs no password again.
 func (o planOptions) estimator(ctx context.Context, e env) estimator {
 	return func(p *plan.Plan, parallelism int) (time.Duration, int, bool) {
 		runner := newRunner(e)

@@ -13,7 +13,7 @@ import (
 
 // profile writes profiles of this process to a directory until the returned function
 // is called: cpu.pprof; heap.pprof, goroutine.pprof and memory.txt from the time of the
-// largest heap; and allocs.pprof of all allocations. It ignores errors of the files.
+// largest heap; and allocs.pprof of all allocations. profile ignores errors of the files.
 func profile(dir string) (stop func()) {
 	if dir == "" || os.MkdirAll(dir, 0o755) != nil {
 		return func() {}

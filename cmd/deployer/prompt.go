@@ -33,7 +33,7 @@ func (p prompt) secret(question string) (string, error) {
 // open is a target.Prompter that echoes the answer.
 func (p prompt) open(question string) (string, error) { return p.ask(question, readLine) }
 
-// ask prints a question and reads a line with read. It restores the terminal state on
+// ask prints a question and reads a line with read. ask restores the terminal state on
 // an interrupt.
 func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (string, error) {
 	f, ok := p.in.(*os.File)

@@ -47,7 +47,7 @@ type reconciliation struct {
 	survey *runs.Run // the first one, which has prompted for passwords
 }
 
-// reconcile compares the cluster with its inventory and removes the differences. It
+// reconcile compares the cluster with its inventory and removes the differences. reconcile
 // returns errDiffers when there were some.
 func reconcile(ctx context.Context, e env, o applyOptions) error {
 	given, err := o.resolve()
@@ -145,7 +145,7 @@ func (c *reconciliation) installNew(ctx context.Context) error {
 	return firstError(execute(ctx, c.env, r, c.runOptions), errDiffers)
 }
 
-// planAndApply plans a run, asks, and executes the plan. It returns errDiffers when the
+// planAndApply plans a run, asks, and executes the plan. planAndApply returns errDiffers when the
 // plan had changes and nothing failed, and exit code 3 when hosts were left out of the plan.
 func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Options) (*runs.Run, error)) error {
 	check := c.given
@@ -181,7 +181,7 @@ func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Opt
 }
 
 // plan checks the hosts of a run and prints its plan, after the changes of versions when
-// results collects those. It prints the failures of a check that has no plan, and returns
+// results collects those. plan prints the failures of a check that has no plan, and returns
 // their exit code.
 func (c *reconciliation) plan(ctx context.Context, planned *runs.Run, results *upgradeResults) (*runs.PlanResult, error) {
 	shown := planOptions{runOptions: c.runOptions}.checkDisplay(c.stderr, planned.TargetHosts())
@@ -209,7 +209,7 @@ func (c *reconciliation) plan(ctx context.Context, planned *runs.Run, results *u
 }
 
 // planAndUpgrade plans an upgrade, asks, and executes it. The hosts are checked again as
-// each comes to its turn, because pods move in between. It returns errDiffers when nothing
+// each comes to its turn, because pods move in between. planAndUpgrade returns errDiffers when nothing
 // failed.
 func (c *reconciliation) planAndUpgrade(ctx context.Context) error {
 	o := defaultUpgrade(c.runOptions)

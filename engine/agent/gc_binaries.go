@@ -19,7 +19,7 @@ const keptBinaries = 2
 const leftoverAge = time.Hour
 
 // removeOldBinaries removes all but the newest binaries from the agent's directory,
-// never own, and the remains of broken transfers. It does nothing when own is not
+// never own, and the remains of broken transfers. removeOldBinaries does nothing when own is not
 // named like a binary, for example in a developer's directory.
 func removeOldBinaries(dir, own string) error {
 	if !isDigest(own) {

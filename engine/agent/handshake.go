@@ -13,7 +13,7 @@ import (
 	"deployer/engine/sanitize"
 )
 
-// handshakeWithTimeout exchanges hellos and returns the controller's. It fails after
+// handshakeWithTimeout exchanges hellos and returns the controller's. handshakeWithTimeout fails after
 // two idle timeouts (protocol.DefaultIdleTimeout), so that no agent waits forever on a
 // host.
 func (s *server) handshakeWithTimeout(ctx context.Context) (protocol.HelloMessage, error) {

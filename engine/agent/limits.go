@@ -24,7 +24,7 @@ const (
 	maxText    = protocol.MaxText / 10
 )
 
-// limitResult cuts the texts of a result to their limits. It never cuts output, as
+// limitResult cuts the texts of a result to their limits. limitResult never cuts output, as
 // output is data: a step with too much output fails.
 func limitResult(r *engine.Result) {
 	r.Reason = sanitize.CutStart(r.Reason, maxText)

@@ -15,7 +15,7 @@ import (
 const outboxSize = 8 << 10
 
 // outbox batches the results of steps that end within startDelay, so that many
-// travel in one frame. It sends a batch when the next step takes longer or reports
+// travel in one frame. outbox sends a batch when the next step takes longer or reports
 // something, and at the latest when the segment ends. Results that an agent dies
 // with are in the host's journal.
 type outbox struct {

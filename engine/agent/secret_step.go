@@ -8,7 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// agentError is an error with a text of the agent itself. It has no text of a
+// agentError is an error with a text of the agent itself. agentError has no text of a
 // module, of a program or of the step's arguments, so a secret step may show it.
 type agentError struct{ error }
 

@@ -70,7 +70,7 @@ func keywords(t reflect.Type) []string {
 	return out
 }
 
-// readTask splits a task into keywords and module, and decodes the keywords. It returns nil
+// readTask splits a task into keywords and module, and decodes the keywords. readTask returns nil
 // when the task cannot be compiled.
 func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 	if n.Kind != yaml.MappingNode {

@@ -36,7 +36,7 @@ func (w *walk) start() (*Node, error) {
 	return newNode(fd, "/"), nil
 }
 
-// directory walks the components from a directory, which it closes. It calls missing
+// directory walks the components from a directory, which it closes. directory calls missing
 // for a component that does not exist; without missing that is an error.
 func (w *walk) directory(at *Node, parts []string, missing func(at *Node, name string) error) (*Node, error) {
 	if end, ok := descend(at, parts); ok {

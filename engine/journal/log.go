@@ -14,7 +14,7 @@ import (
 	"deployer/engine"
 )
 
-// Log writes the journal of one run. It is an engine.Sink.
+// Log writes the journal of one run. Log is an engine.Sink.
 type Log struct {
 	mu    sync.Mutex
 	file  *os.File
@@ -241,7 +241,7 @@ func (l *Log) Err() error {
 	return l.err
 }
 
-// Close writes and syncs the rest and releases the lock. It returns the first write
+// Close writes and syncs the rest and releases the lock. Close returns the first write
 // error.
 func (l *Log) Close() error {
 	l.mu.Lock()

@@ -1,6 +1,6 @@
 // Package jsonappend writes JSON without reflection, for lines that a run writes
 // hundreds of thousands of times. The output equals that of encoding/json without
-// HTML escapes, byte for byte. It also estimates the memory that JSON takes when
+// HTML escapes, byte for byte. The package also estimates the memory that JSON takes when
 // decoded; see [Weigh].
 package jsonappend
 

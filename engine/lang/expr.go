@@ -18,7 +18,7 @@ import (
 // Expr is a compiled expression of the expr language (https://expr-lang.org) with the
 // syntax of package dialect: a condition, a loop, a throttle, or the content of {{ }} in a
 // text. A name or a key that does not exist is an error, except to the left of ??, in a?.b
-// and before | default. It is safe for concurrent use.
+// and before | default. Expr is safe for concurrent use.
 type Expr struct {
 	Src  string
 	Pos  strictyaml.Pos

@@ -60,7 +60,7 @@ func JoinPath(dir, name string) string {
 }
 
 // Files finds the templates and plain files that the tasks of one role, or of a playbook,
-// name. It is safe for concurrent use.
+// name. Files is safe for concurrent use.
 type Files struct {
 	owner       string // for messages: "role etcd"
 	searchDirs  []SearchDir

@@ -15,7 +15,7 @@ import (
 var language = dialect.New(Functions())
 
 // Interpolation is a compiled text of a playbook, a role or an inventory: literals, and
-// expressions in {{ }}. A name that does not exist is an error with its place. It is safe
+// expressions in {{ }}. A name that does not exist is an error with its place. Interpolation is safe
 // for concurrent use.
 type Interpolation struct {
 	orig     Origin

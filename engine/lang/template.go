@@ -11,7 +11,7 @@ import (
 )
 
 // Template is a compiled template file in the language of text/template. A variable that
-// does not exist is an error with its place. It is safe for concurrent use.
+// does not exist is an error with its place. Template is safe for concurrent use.
 type Template struct {
 	orig Origin
 	src  string

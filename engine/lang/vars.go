@@ -57,7 +57,7 @@ func NewVars(base, fixed map[string]any) *Vars {
 	return v
 }
 
-// Assign gives a variable a value from now on, as `register` does. It must not be called
+// Assign gives a variable a value from now on, as `register` does. Assign must not be called
 // between PushScope and PopTo.
 func (v *Vars) Assign(name string, value any) {
 	v.values[name] = value
@@ -66,7 +66,7 @@ func (v *Vars) Assign(name string, value any) {
 
 // Define gives a variable a value from now on, as the task `set` does: over the variables
 // of plays, roles, blocks and tasks, but not over parameters of roles and includes or fixed
-// names. It must not be called between PushScope and PopTo.
+// names. Define must not be called between PushScope and PopTo.
 func (v *Vars) Define(name string, value any) {
 	if v.fixed[name] {
 		return

@@ -1,5 +1,5 @@
 // Package lock has the rules of the run lock, by which two runs never change the
-// same hosts at one time. It has no state and contacts no host.
+// same hosts at one time. The package has no state and contacts no host.
 //
 // A run that changes hosts locks all of them before it changes the first. The agent
 // of its session holds the lock, so the lock is released when the agent ends: at the

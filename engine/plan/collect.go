@@ -9,7 +9,7 @@ import (
 )
 
 // Collector collects changes from the events of a run: of a dry run for a plan, of a
-// real run to show what it did. It is an engine.Sink.
+// real run to show what it did. Collector is an engine.Sink.
 type Collector struct {
 	mu      sync.Mutex
 	changes []Change

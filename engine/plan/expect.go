@@ -6,7 +6,7 @@ import (
 	"deployer/engine"
 )
 
-// Enforcer computes what each step of a run may do to stay within a plan. It is safe
+// Enforcer computes what each step of a run may do to stay within a plan. Enforcer is safe
 // for concurrent use.
 type Enforcer struct {
 	plan  *Plan

@@ -63,7 +63,7 @@ type Task struct {
 	// Block is the innermost block around the task; nil for none.
 	Block *Block
 	// FixedArgs is the JSON of the arguments of a module that are the same on all
-	// hosts; nil for other tasks. It must not be changed.
+	// hosts; nil for other tasks. FixedArgs must not be changed.
 	FixedArgs json.RawMessage
 	// Files are the templates and files of the task's role or playbook.
 	Files *lang.Files

@@ -32,7 +32,7 @@ func (t *Task) WithConditions(when []*lang.Expr) *Task {
 }
 
 // Replacing returns a task in the place of t, with its name, scopes and throttle, that
-// executes another module with arguments that are the same on all hosts. It fails when args
+// executes another module with arguments that are the same on all hosts. Replacing fails when args
 // cannot be written as JSON.
 func (t *Task) Replacing(id, module string, args any) (*Task, error) {
 	fixed, err := json.Marshal(args)

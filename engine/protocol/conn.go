@@ -36,7 +36,7 @@ const readBuffer = 4 << 10
 // as few send at one moment.
 var outgoing = sync.Pool{New: func() any { return new([]byte) }}
 
-// NewConn returns a connection that acts as end over the two streams. It starts no
+// NewConn returns a connection that acts as end over the two streams. NewConn starts no
 // goroutine and closes nothing. A *bufio.Reader is used without another buffer.
 func NewConn(r io.Reader, w io.Writer, end End) *Conn {
 	c := &Conn{end: end, w: w, parts: map[partKey]*[]byte{}}
@@ -49,7 +49,7 @@ func NewConn(r io.Reader, w io.Writer, end End) *Conn {
 	return c
 }
 
-// activityReader records when bytes arrive. It counts bytes and not frames, because
+// activityReader records when bytes arrive. activityReader counts bytes and not frames, because
 // one frame may take longer than the idle timeout on a slow line.
 type activityReader struct {
 	r    *bufio.Reader

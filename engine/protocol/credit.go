@@ -13,7 +13,7 @@ import (
 // 25 ms the window still allows 20 MB/s for each blob.
 const Window = 512 << 10
 
-// Credit is the number of bytes that a sender may still send of one blob. It is safe
+// Credit is the number of bytes that a sender may still send of one blob. Credit is safe
 // for concurrent use.
 type Credit struct {
 	mu   sync.Mutex

@@ -80,7 +80,7 @@ type Frame struct {
 	Payload []byte
 }
 
-// AppendFrame appends one encoded frame. It checks nothing: messages are sent with
+// AppendFrame appends one encoded frame. AppendFrame checks nothing: messages are sent with
 // [Conn.Send].
 func AppendFrame(out []byte, t Type, id uint32, payload []byte, unfinished bool) []byte {
 	kind := byte(t)

@@ -24,7 +24,7 @@ func (e *IdleTimeoutError) Error() string {
 // Timeout reports true, as net.Error does for timeouts.
 func (e *IdleTimeoutError) Timeout() bool { return true }
 
-// RunHeartbeat sends a heartbeat at every interval until ctx ends. It returns an
+// RunHeartbeat sends a heartbeat at every interval until ctx ends. RunHeartbeat returns an
 // *IdleTimeoutError when no byte has arrived for idle, nil when ctx ended, and the
 // error of a heartbeat that could not be sent.
 //

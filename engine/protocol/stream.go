@@ -81,7 +81,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 }
 
 // next waits for a chunk, and grants the sender the bytes read, half a window at a
-// time. It sends without the lock, as Push must never wait for a send.
+// time. next sends without the lock, as Push must never wait for a send.
 func (s *Stream) next() error {
 	s.mu.Lock()
 	for len(s.chunks) == 0 && s.end == nil {

@@ -10,7 +10,7 @@ import (
 // Keeper is a session with a host that keeps records; remote.Session implements it.
 type Keeper interface {
 	// AppendRecord appends data to the record of a run when the record ends at offset, and
-	// returns the size of the record. It returns when the data is on the disk.
+	// returns the size of the record. AppendRecord returns when the data is on the disk.
 	AppendRecord(ctx context.Context, run string, offset int64, data []byte) (size int64, err error)
 	// Lost returns a channel that is closed when the session has ended.
 	Lost() <-chan struct{}
@@ -114,7 +114,7 @@ func isLost(s Keeper) bool {
 }
 
 // pause waits before the next attempt to write, until retryInterval has passed or
-// the session or the recorder has ended. It reports whether the recorder has ended; the next
+// the session or the recorder has ended. pause reports whether the recorder has ended; the next
 // attempt is then the last.
 func (r *Recorder) pause(ctx context.Context, s Keeper) (ended bool) {
 	limit := time.NewTimer(retryInterval)

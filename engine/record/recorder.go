@@ -39,7 +39,7 @@ type Options struct {
 	Warn func(text string)
 }
 
-// Recorder writes the record of a run to its keepers. It is an engine.Sink.
+// Recorder writes the record of a run to its keepers. Recorder is an engine.Sink.
 type Recorder struct {
 	Options
 
@@ -92,7 +92,7 @@ func appendPlan(out, plan []byte) ([]byte, error) {
 	return append(append(out, text...), '\n'), err
 }
 
-// Emit implements engine.Sink. It waits for no keeper.
+// Emit implements engine.Sink. Emit waits for no keeper.
 func (r *Recorder) Emit(e engine.Event) {
 	if journal.Progress(e.Type) || e.Type == engine.EventWait {
 		return // journals contain no progress

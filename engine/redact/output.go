@@ -11,7 +11,7 @@ import (
 const MaxOutput = 64 << 10
 
 // AddOutput adds the texts of the output of a secret step: a value of the kinds
-// that JSON has. It returns false when the output has more than MaxOutput bytes of
+// that JSON has. AddOutput returns false when the output has more than MaxOutput bytes of
 // texts; those beyond are not in the set.
 //
 // Most of an output is no secret, so AddOutput adds less than Add does: it leaves out paths,

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Set holds secrets in all their forms. It is safe for concurrent use; a nil Set
+// Set holds secrets in all their forms. Set is safe for concurrent use; a nil Set
 // holds none.
 type Set struct {
 	mu    sync.RWMutex

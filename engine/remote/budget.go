@@ -19,7 +19,7 @@ const (
 	maxStepProgress = 1 << 20 // of all texts of a step
 )
 
-// budget limits memory in bytes. It is safe for concurrent use.
+// budget limits memory in bytes. budget is safe for concurrent use.
 type budget struct {
 	mu    sync.Mutex
 	limit int
@@ -28,7 +28,7 @@ type budget struct {
 }
 
 // take takes n bytes as soon as they fit. More than the whole budget fits only when
-// nothing else is taken. It returns false when ctx ends or gone is closed first.
+// nothing else is taken. take returns false when ctx ends or gone is closed first.
 func (b *budget) take(ctx context.Context, gone <-chan struct{}, n int) bool {
 	for {
 		b.mu.Lock()

@@ -156,7 +156,7 @@ func (c *connector) awaitProbe(ctx context.Context, t *probe) error {
 const watchInterval = 25 * time.Millisecond
 
 // withIdleTimeout runs do, and fails when Options.Timeout passes without progress;
-// late is the text of that error. It calls watch every watchInterval: watch reports
+// late is the text of that error. withIdleTimeout calls watch every watchInterval: watch reports
 // progress, and its error ends the wait.
 func (c *connector) withIdleTimeout(ctx context.Context, t *probe, late string, watch func() (moved bool, err error), do func() error) error {
 	done := make(chan error, 1)

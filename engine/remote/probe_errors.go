@@ -11,7 +11,7 @@ import (
 	"deployer/engine/transport"
 )
 
-// hostOutput formats output of the host for the end of an error. It removes the
+// hostOutput formats output of the host for the end of an error. hostOutput removes the
 // password, which a terminal may have echoed.
 func (c *connector) hostOutput(words string) string {
 	if c.opts.Password != "" {
@@ -29,7 +29,7 @@ func (c *connector) hostOutput(words string) string {
 	return ": " + text
 }
 
-// finalOutput closes a probe whose output has ended, and returns its output. It
+// finalOutput closes a probe whose output has ended, and returns its output. finalOutput
 // waits for the end for a second at most.
 func (c *connector) finalOutput(t *probe) string {
 	closeProcess(t)

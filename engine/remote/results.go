@@ -123,7 +123,7 @@ func cutText(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// resultsFrame handles the results of one step or several. It blocks while too many
+// resultsFrame handles the results of one step or several. resultsFrame blocks while too many
 // results wait for Run.
 func (s *Session) resultsFrame(f protocol.Frame, run *segment) error {
 	var refused error

@@ -48,7 +48,7 @@ const (
 	sudoPrompt = "-password:"
 )
 
-// innerScript runs with the privileges of the agent. It finds a directory that the
+// innerScript runs with the privileges of the agent. innerScript finds a directory that the
 // user owns, may write to and may execute programs in, and becomes the agent. $4 and
 // $5 are the digests for amd64 and arm64, $6 is the directory to try first, or "-".
 // $7 is "trust" when an agent that exists may be started without a test of its
@@ -63,7 +63,7 @@ const (
 //
 // Where the agent is missing, the script reads its form (gzip or plain), its length
 // in bytes and the size of a chunk, and then the agent; it acknowledges each chunk.
-// It verifies the agent and renames it to its digest; two controllers may do so at
+// innerScript verifies the agent and renames it to its digest; two controllers may do so at
 // once, each with a temporary file of its own. The agent computes its own digest, in
 // a fifth of the time of sha256sum, which is used where the agent cannot be
 // executed, so that such an agent is not reported as damaged.

@@ -65,7 +65,7 @@ func (c *connector) send(ctx context.Context, t *probe) error {
 }
 
 // writeChunks writes data in chunks, as far as there is room in ahead, until done or
-// over is closed. It counts the bytes in sent.
+// over is closed. writeChunks counts the bytes in sent.
 func writeChunks(w io.Writer, data []byte, sent *atomic.Int64, ahead chan<- struct{}, over <-chan struct{}) error {
 	for len(data) > 0 {
 		select {

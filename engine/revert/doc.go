@@ -1,5 +1,5 @@
 // Package revert compiles a program into its inverse: the program that restores what
-// a run of the first one has changed. It contacts no host. The input is what the
+// a run of the first one has changed. The package contacts no host. The input is what the
 // hosts know of the run; the scheduler executes the output like any other program.
 //
 // # The inverse program

@@ -26,7 +26,7 @@ type Options struct {
 type Log interface {
 	// Skipped reports whether a task was skipped on a host; its gate is skipped too.
 	Skipped(host, task string) bool
-	// Ran reports whether a task was begun on a host. It is called for actions, which
+	// Ran reports whether a task was begun on a host. Ran is called for actions, which
 	// hosts do not record.
 	Ran(host, task string) bool
 }

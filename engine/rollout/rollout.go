@@ -81,7 +81,7 @@ const (
 	Failed                   // the host was changed and failed or was lost
 )
 
-// Rollout is the state of one rollout. It is not safe for concurrent use.
+// Rollout is the state of one rollout. Rollout is not safe for concurrent use.
 type Rollout struct {
 	rules     Rules
 	places    map[string]place
@@ -110,7 +110,7 @@ func New(rules Rules, hosts []string) *Rollout {
 }
 
 // LeftInside records that an earlier run was interrupted while a host was inside. As long as
-// the host is undecided, it counts as inside for others, in each of their domains. It has no
+// the host is undecided, it counts as inside for others, in each of their domains. LeftInside has no
 // effect on a host that is decided.
 func (r *Rollout) LeftInside(host string) {
 	if r.undecided[host] {

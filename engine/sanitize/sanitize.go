@@ -1,6 +1,6 @@
 // Package sanitize makes text that comes from a host safe to show. All text
 // of a host (results, errors, progress, facts) passes through [Text] before it reaches a
-// terminal, a log or another host. It starts no goroutines and keeps no
+// terminal, a log or another host. The package starts no goroutines and keeps no
 // state.
 package sanitize
 
@@ -11,7 +11,7 @@ import (
 
 // Text returns s without terminal escape sequences, control characters (line end
 // and tab stay) and characters that change the direction of text; invalid UTF-8
-// becomes U+FFFD. So a compromised host cannot rewrite the operator's screen. It
+// becomes U+FFFD. So a compromised host cannot rewrite the operator's screen. Text
 // returns s itself, without a copy, when s is plain ASCII.
 func Text(s string) string {
 	if isPlain(s) {

@@ -47,7 +47,7 @@ type preparedArgs struct {
 }
 
 // argsCache holds the prepared arguments of tasks that read nothing of their host, such as
-// a copy of a file: one host prepares them for all. It is safe for concurrent use.
+// a copy of a file: one host prepares them for all. argsCache is safe for concurrent use.
 type argsCache struct{ tasks sync.Map } // *program.Task -> preparedArgs
 
 func (s *argsCache) of(t *program.Task) (preparedArgs, bool) {

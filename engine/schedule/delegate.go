@@ -11,7 +11,7 @@ import (
 	"deployer/engine/session"
 )
 
-// delegatedSession is a session for steps of another host. It adds that host's name to the
+// delegatedSession is a session for steps of another host. delegatedSession adds that host's name to the
 // ids of steps, which differ then from those that the host runs for itself.
 type delegatedSession struct {
 	session.Session
@@ -78,7 +78,7 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 	return h.end(e, res)
 }
 
-// sendDelegated sends the step until it has a result. It returns an error for a machine
+// sendDelegated sends the step until it has a result. sendDelegated returns an error for a machine
 // that cannot be reached, or not again.
 func (h *host) sendDelegated(ctx context.Context, l *session.Connection, e *entry) (engine.Result, error) {
 	attempts := h.run.opts.Retry.Attempts

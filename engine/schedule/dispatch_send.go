@@ -20,7 +20,7 @@ func (truncatedError) Retryable() bool { return true }
 
 var errTruncated error = truncatedError{}
 
-// send sends the steps without result and receives their results. It returns the number of
+// send sends the steps without result and receives their results. send returns the number of
 // steps sent.
 func (f *dispatch) send(ctx context.Context) (int, error) {
 	h := f.host

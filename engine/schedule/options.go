@@ -18,7 +18,7 @@ type Artifacts interface {
 type Blobs interface {
 	// AddBlob returns the content's digest.
 	AddBlob(content []byte) (digest string)
-	// AddFile makes a file of any size available. It opens and reads the file once for
+	// AddFile makes a file of any size available. AddFile opens and reads the file once for
 	// each key, also when many hosts ask concurrently.
 	AddFile(ctx context.Context, key any, open func() (io.ReadCloser, error)) (engine.Blob, error)
 	// Download makes the content of a URL available, if its hex SHA-256 is digest.

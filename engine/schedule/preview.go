@@ -40,7 +40,7 @@ func (p *preview) take(h *host, e *entry, res *engine.Result) {
 }
 
 // previewBlock checks the body of a block's rollout up to the first task that would change
-// something. It restores the host's cursor.
+// something. previewBlock restores the host's cursor.
 func (h *host) previewBlock(ctx context.Context, b *program.Block) (*preview, error) {
 	p, at := &preview{}, h.cursor
 	h.preview = p

@@ -17,7 +17,7 @@ type Redactor struct{ set *redact.Set }
 // NewRedactor returns a redactor of secrets.
 func NewRedactor(secrets []string) *Redactor { return &Redactor{redact.NewSet(secrets...)} }
 
-// Learn adds the texts of a secret step's output to the secrets. It returns false when the
+// Learn adds the texts of a secret step's output to the secrets. Learn returns false when the
 // output exceeds the maximum size.
 func (r *Redactor) Learn(output engine.Output) (all bool) {
 	return r.set.AddOutput(map[string]any(output))

@@ -14,7 +14,7 @@ import (
 	"deployer/jsontypes"
 )
 
-// record handles the result of a step: counters, events, handlers and registered names. It
+// record handles the result of a step: counters, events, handlers and registered names. record
 // returns the result in its final form.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	res.Host, res.Secret, res.Delegate, res.RunOnce = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce

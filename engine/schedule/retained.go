@@ -10,7 +10,7 @@ import (
 // and in check mode the effects for the plan. Most hosts need a few kilobytes.
 const maxRetained = 256 << 20
 
-// boundRetained counts the memory of a result. It fails the step and drops the result when
+// boundRetained counts the memory of a result. boundRetained fails the step and drops the result when
 // the host exceeds the maximum.
 func (h *host) boundRetained(e *entry, res *engine.Result) {
 	if e.task.Register == "" && len(e.task.Sets) == 0 && !h.run.opts.CheckOnly {

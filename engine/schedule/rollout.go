@@ -202,7 +202,7 @@ func (c *coordinator) enterRollout(ctx context.Context, h *host, op int, e rollo
 	return c.await(ctx, w)
 }
 
-// leaveRollout takes h out of the block at op. It returns an error when this failure stops
+// leaveRollout takes h out of the block at op. leaveRollout returns an error when this failure stops
 // the rollout.
 func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause string) error {
 	c.mu.Lock()

@@ -116,7 +116,7 @@ func (h *host) skipOps(from, to int, reason string) {
 }
 
 // beginPostTasks records the failure f at the cursor, after which the host runs the
-// post_tasks of b. It returns the failure that they handle: an earlier one, when the host
+// post_tasks of b. beginPostTasks returns the failure that they handle: an earlier one, when the host
 // was to be restored.
 func (h *host) beginPostTasks(b *program.Block, f *hostFailure) *hostFailure {
 	v := h.inRollout

@@ -139,7 +139,7 @@ func (h *host) finishRollout(ctx context.Context, b *program.Block) error {
 }
 
 // failBlock handles a failure that leaves block b: at the end of the body of the host's
-// rollout the host is restored, at the end of the block it leaves the rollout. It returns
+// rollout the host is restored, at the end of the block it leaves the rollout. failBlock returns
 // the failure to report.
 func (h *host) failBlock(ctx context.Context, b *program.Block, f *hostFailure) *hostFailure {
 	if h.inRollout != nil && h.inRollout.block.Rollout.Body == b {
@@ -166,7 +166,7 @@ func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
 	}
 }
 
-// failRollout takes a host out of its rollout because of f, after its restore. It returns
+// failRollout takes a host out of its rollout because of f, after its restore. failRollout returns
 // the failure to report: the first one, when post_tasks have failed after another failure.
 func (h *host) failRollout(ctx context.Context, f *hostFailure) *hostFailure {
 	v := h.inRollout

@@ -47,7 +47,7 @@ type run struct {
 // ErrInterrupted is the cause of what is cancelled when the user stops the run.
 var ErrInterrupted = errors.New("interrupted; run the same command again to continue")
 
-// Run runs a program. It returns when every host has completed or left the run, or the run
+// Run runs a program. Run returns when every host has completed or left the run, or the run
 // was aborted or interrupted. The report has the failures of hosts; an error means that the
 // run could not start.
 func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Report, error) {

@@ -132,7 +132,7 @@ func (c *coordinator) wakeNext(g *syncPoint) {
 }
 
 // electWaiting breaks a deadlock: it lets a waiting host run a run_once task without the
-// hosts before it. It returns false when there is no such host.
+// hosts before it. electWaiting returns false when there is no such host.
 func (c *coordinator) electWaiting() bool {
 	for _, w := range c.sortedWaiters() {
 		for _, o := range c.runOnces {

@@ -12,7 +12,7 @@ import (
 
 // Connection is the connection to one machine, used by its own host and by hosts that
 // delegate steps to it. A user that finds the session lost drops it, and the next Get
-// connects again. It is safe for concurrent use.
+// connects again. Connection is safe for concurrent use.
 type Connection struct {
 	// Delegated bounds the steps in flight on the machine for other hosts.
 	Delegated *Semaphore
@@ -153,7 +153,7 @@ func (l *Connection) Live() Session {
 	return l.session.Session
 }
 
-// Drop closes a session that is lost, unless another caller did. It ignores the error of
+// Drop closes a session that is lost, unless another caller did. Drop ignores the error of
 // Close.
 func (l *Connection) Drop(s Session) {
 	l.mu.Lock()

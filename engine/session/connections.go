@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Connections holds the connections of a run: to its hosts, and to machines outside the run
-// to which steps are delegated. It is safe for concurrent use.
+// to which steps are delegated. Connections is safe for concurrent use.
 type Connections struct {
 	opts   Options
 	lock   *runLock

@@ -30,7 +30,7 @@ func (ls *Connections) HoldIfGuard(ctx context.Context, l *Connection) {
 }
 
 // EndLock stops holding the guards, and waits for the locking. The machines are unlocked
-// when their sessions end. It is called once, when all hosts have ended their work.
+// when their sessions end. EndLock is called once, when all hosts have ended their work.
 func (ls *Connections) EndLock() {
 	close(ls.over)
 	ls.held.Wait()

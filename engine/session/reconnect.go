@@ -11,7 +11,7 @@ import (
 // expected to come back.
 const maxReopenInterval = 5 * time.Second
 
-// Reopen waits until the session is lost, because of a step, and opens a new one. It
+// Reopen waits until the session is lost, because of a step, and opens a new one. Reopen
 // retries every error until ctx ends, because errors are expected meanwhile. Other users of
 // the host wait for it.
 func (l *Connection) Reopen(ctx context.Context) error {

@@ -72,7 +72,7 @@ func refusedError(held *lock.Held, more int) error {
 	return fmt.Errorf("refused: %w%s%s; to wait for its end, use --lock-timeout", held, others, follow)
 }
 
-// lockAll tries once to lock the connected hosts, and returns the locks of other runs. It
+// lockAll tries once to lock the connected hosts, and returns the locks of other runs. lockAll
 // ignores hosts whose connection breaks: their own goroutines handle that.
 func (c *runLock) lockAll(ctx context.Context) []*lock.Held {
 	found := make([]*lock.Held, len(c.connected))

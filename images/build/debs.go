@@ -42,7 +42,7 @@ func provider(name string) string {
 	return name
 }
 
-// closure returns the roots and all their dependencies, sorted by name. It calls show
+// closure returns the roots and all their dependencies, sorted by name. closure calls show
 // once for each level of the tree.
 func closure(roots []string, show func(names []string) (map[string]deb, error)) ([]deb, error) {
 	found := map[string]deb{}

@@ -20,7 +20,7 @@ type Extra struct {
 }
 
 // Programs compiles the programs of extra, unless they are cached for the same inputs,
-// and returns their directory. It uses the same options as Build, so that a comparison with
+// and returns their directory. Programs uses the same options as Build, so that a comparison with
 // the programs of Build is fair, and writes nothing into Dir.
 func Programs(ctx context.Context, catalogue *images.Catalogue, options Options, extra Extra) (string, error) {
 	b, err := newBuilder(ctx, catalogue, options)

@@ -16,7 +16,7 @@ Secrets of the inventory and registered results of secret steps are redacted in 
 steps marked secret contain no diff, output or command line, and only the module and exit code of a failure.
 `
 
-// Events returns the page of events. It reads the comments of the source tree at root.
+// Events returns the page of events. Events reads the comments of the source tree at root.
 func Events(root string) (string, error) {
 	src, err := readSource(filepath.Join(root, "engine"))
 	if err != nil {
@@ -78,7 +78,7 @@ before children) and host of the inventory; play, role, blocks and task, inner o
 groups, facts, run, item, result and failure are reserved.
 `
 
-// Variables returns the page of variables. It reads the comments of the source tree at root.
+// Variables returns the page of variables. Variables reads the comments of the source tree at root.
 func Variables(root string) (string, error) {
 	cluster, err := readSource(filepath.Join(root, "cluster"))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"deployer/project"
 )
 
-// Store has the blobs of a run by digest. It is safe for concurrent use.
+// Store has the blobs of a run by digest. Store is safe for concurrent use.
 type Store struct {
 	resolver    *images.Resolver
 	agents      remote.BinarySource

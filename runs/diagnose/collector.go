@@ -19,7 +19,7 @@ import (
 // filePrefix begins the names of the tasks whose output is a file of the archive.
 const filePrefix = "collect "
 
-// Collector receives the events of a run of the playbook diagnose. It is safe for
+// Collector receives the events of a run of the playbook diagnose. Collector is safe for
 // concurrent use.
 type Collector struct {
 	limit int64

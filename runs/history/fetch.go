@@ -142,7 +142,7 @@ func runsOf(keepers []*keeper) []string {
 }
 
 // fetch reads a run from the keepers that have it: the header and the outcome of the
-// largest valid copy or, with whole, all copies to their ends. It returns nil when no copy
+// largest valid copy or, with whole, all copies to their ends. fetch returns nil when no copy
 // is valid.
 func (h *History) fetch(ctx context.Context, run string, keepers []*keeper, whole bool) *Entry {
 	with := slices.DeleteFunc(slices.Clone(keepers), func(k *keeper) bool { _, has := k.sizes[run]; return !has })

@@ -23,7 +23,7 @@ type AgentServices struct {
 }
 
 // Connector opens agent sessions over SSH. Its connections share bastions, the SSH
-// agent and passphrases. It is safe for concurrent use after Serve.
+// agent and passphrases. Connector is safe for concurrent use after Serve.
 type Connector struct {
 	targets   *Targets
 	dialer    *ssh.Dialer
@@ -51,7 +51,7 @@ func NewConnector(p *project.Project, credentials *Credentials, hosts int) (*Con
 	return &Connector{targets: targets, dialer: d, binaries: remote.NewBinaries(p.Agents), keepalive: intervals}, nil
 }
 
-// UnlockKeys prompts for the passphrases of keys that the given hosts need. It returns
+// UnlockKeys prompts for the passphrases of keys that the given hosts need. UnlockKeys returns
 // the error of an interrupted prompt.
 func (c *Connector) UnlockKeys(hosts []string) error {
 	for _, h := range hosts {
@@ -60,7 +60,7 @@ func (c *Connector) UnlockKeys(hosts []string) error {
 	return c.targets.credentials.interrupted
 }
 
-// Serve sets the services of agents. It must be called before the first Connect.
+// Serve sets the services of agents. Serve must be called before the first Connect.
 func (c *Connector) Serve(s AgentServices) { c.services = s }
 
 // Close closes shared connections.

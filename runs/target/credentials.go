@@ -139,7 +139,7 @@ func (c *Credentials) firstLine(file string) (string, error) {
 }
 
 // passphrase returns the passphrase of a key file; wrong is the number of wrong
-// passphrases before. It implements ssh.Options.Passphrase.
+// passphrases before. passphrase implements ssh.Options.Passphrase.
 func (c *Credentials) passphrase(path string, wrong int) ([]byte, error) {
 	if c.interrupted != nil {
 		return nil, c.interrupted

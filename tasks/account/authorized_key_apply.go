@@ -54,7 +54,7 @@ func (a *AuthorizedKey) Apply(ctx context.Context, sys engine.System, _ engine.C
 }
 
 // label sets the SELinux label of a new directory, without which sshd may not read it.
-// It does nothing on a host without restorecon.
+// label does nothing on a host without restorecon.
 func (acc *account) label(ctx context.Context, sys engine.System) error {
 	const restorecon = "/usr/sbin/restorecon"
 	if _, err := os.Stat(sys.Path(restorecon)); err != nil {

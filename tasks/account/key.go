@@ -14,7 +14,7 @@ type publicKey struct{ options, kind, blob, comment string }
 
 var keyType = regexp.MustCompile(`^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)$|-cert-v01@openssh\.com$`)
 
-// parseKey parses one line; see sshd(8), AUTHORIZED_KEYS FILE FORMAT. It fails when the
+// parseKey parses one line; see sshd(8), AUTHORIZED_KEYS FILE FORMAT. parseKey fails when the
 // blob does not belong to the type, as in a truncated key.
 func parseKey(line string) (publicKey, error) {
 	words := outsideQuotes(line)

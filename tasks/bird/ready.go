@@ -15,7 +15,7 @@ import (
 
 // Ready waits until BIRD answers and has its state before a change again: every established
 // session, unless it is no longer configured, and every route to a range that is still in
-// use. It does not wait for sessions to hosts that join or are down.
+// use. Ready does not wait for sessions to hosts that join or are down.
 type Ready struct {
 	Before  Before        `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
 	Ranges  []string      `yaml:"ranges" doc:"prefixes whose routes must exist as before; default: all of before"`
@@ -43,7 +43,7 @@ const pollEvery = 250 * time.Millisecond
 
 func (r *Ready) unit() string { return cmp.Or(r.Unit, "deployer-bird.service") }
 
-// Check tests once. It does not wait for a missing unit, as in a dry run and after a revert.
+// Check tests once. Check does not wait for a missing unit, as in a dry run and after a revert.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now, err := unit.Running(ctx, sys, r.unit())
 	if err != nil {

@@ -106,7 +106,7 @@ func (c *Command) argv() []string {
 	return c.Argv
 }
 
-// Check evaluates creates and removes. It runs a command that only reads.
+// Check evaluates creates and removes. Check runs a command that only reads.
 func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
 		return engine.Change{}, errors.New("either cmd or argv is required")

@@ -67,7 +67,7 @@ func (c Client) load(ctx context.Context, tarball string, labels []string) error
 }
 
 // Load imports a tarball and gives its images labels, each as key=value, instead
-// of those that images of the same names had. It waits up to a minute for a
+// of those that images of the same names had. Load waits up to a minute for a
 // containerd that is starting.
 func (c Client) Load(ctx context.Context, tarball string, labels ...string) error {
 	deadline := time.Now().Add(startWait)

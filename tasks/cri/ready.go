@@ -18,7 +18,7 @@ import (
 )
 
 // Ready waits until the runtime is ready and, when the host has the image of pod
-// sandboxes, has run a container. It returns at once when the runtime has done that
+// sandboxes, has run a container. Ready returns at once when the runtime has done that
 // since its process started.
 type Ready struct {
 	Unit    string        `yaml:"unit" doc:"unit of the runtime; default containerd.service"`

@@ -19,7 +19,7 @@ import (
 
 // Revision is the module `etcd_revision`: it reads the highest revision of the databases in
 // a data directory, those of the member and those that replacements have kept there
-// (before-ID, removed-ID). It changes nothing. A process may use the database meanwhile; what
+// (before-ID, removed-ID). Revision changes nothing. A process may use the database meanwhile; what
 // it has written to its log in the last 100 ms may be missing.
 //
 // Output: revision, 0 without a readable database; unreadable, one text for each database

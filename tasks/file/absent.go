@@ -39,7 +39,7 @@ func (a *Absent) all() []string {
 }
 
 // refuse protects against a variable that rendered to nothing: "/" and its direct
-// children are never removed. It also protects mounted file systems, whose data is
+// children are never removed. refuse also protects mounted file systems, whose data is
 // rarely meant, and whose mount point could not be removed afterwards.
 func refuse(sys engine.System, path string) error {
 	if !filepath.IsAbs(path) {

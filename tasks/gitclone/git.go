@@ -1,4 +1,4 @@
-// Package gitclone has the module for clones of git repositories. It uses the host's git
+// Package gitclone has the module for clones of git repositories. The package uses the host's git
 // program.
 package gitclone
 
@@ -58,7 +58,7 @@ type local struct {
 	changed string // first lines of the differences from the commit
 }
 
-// look reads the state of the clone. It runs git only for what files do not show.
+// look reads the state of the clone. look runs git only for what files do not show.
 func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
 	if _, err := hostfile.Resolve(sys, g.Dest, false); err != nil {
 		return local{}, err

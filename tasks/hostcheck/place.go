@@ -42,7 +42,7 @@ func (r Requirement) program(sys engine.System) checkresult.Row {
 	return checkresult.Problem("install the package that has it", "%s is not installed", r.Name)
 }
 
-// where finds a program in the usual directories. It ignores the agent's search path, which
+// where finds a program in the usual directories. where ignores the agent's search path, which
 // sudo may have shortened.
 func where(sys engine.System, name string) string {
 	for _, dir := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {

@@ -141,7 +141,7 @@ func (t *Temp) Commit() error {
 	return t.dir.Sync()
 }
 
-// Close closes the file and its directory. It may be called more than once.
+// Close closes the file and its directory. Close may be called more than once.
 func (t *Temp) Close() error {
 	t.dir.Close()
 	return t.File.Close()

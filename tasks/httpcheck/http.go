@@ -147,7 +147,7 @@ func (f *PermanentError) Error() string { return f.Err.Error() }
 func (f *PermanentError) Unwrap() error { return f.Err }
 
 // Poll calls try every interval until it succeeds, returns a *PermanentError, or the
-// timeout passes. It returns the error of the last attempt. waiting, when not nil, is
+// timeout passes. Poll returns the error of the last attempt. waiting, when not nil, is
 // called with each new reason.
 func Poll(ctx context.Context, timeout, interval time.Duration, waiting func(string), try func(context.Context) error) error {
 	deadline := time.Now().Add(timeout)

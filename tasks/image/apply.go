@@ -23,7 +23,7 @@ const parallel = 2
 // spool is the directory in which tarballs wait for their import.
 const spool = "/var/lib/deployer/tmp"
 
-// Apply imports missing images and removes old versions. It reports the failures of all
+// Apply imports missing images and removes old versions. Apply reports the failures of all
 // imports together.
 func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if err := os.MkdirAll(sys.Path(spool), 0o700); err != nil {

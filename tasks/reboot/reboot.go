@@ -85,7 +85,7 @@ func Effect() engine.Effect {
 	return engine.Effect{Kind: engine.EffectReboot, Target: "the host", Action: "reboot"}
 }
 
-// Apply writes the note to the disk, and then requests the reboot. It returns while the host
+// Apply writes the note to the disk, and then requests the reboot. Apply returns while the host
 // shuts down.
 func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if r.Done {

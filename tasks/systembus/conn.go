@@ -35,7 +35,7 @@ type Conn struct {
 }
 
 // Dial connects to the bus at a socket and authenticates as the user of this process.
-// It fails when the bus does not answer within CallTimeout or until ctx is done. The
+// Dial fails when the bus does not answer within CallTimeout or until ctx is done. The
 // caller closes the connection.
 func Dial(ctx context.Context, socket string) (*Conn, error) {
 	dialer := net.Dialer{Timeout: CallTimeout}

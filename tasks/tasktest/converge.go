@@ -51,7 +51,7 @@ func Run(t testing.TB, sys engine.System, m engine.Module) (engine.Change, engin
 }
 
 // Converge runs a module that must change something: only what its check has predicted, with a
-// backup of each changed resource. A second check must find nothing to do. It returns the first
+// backup of each changed resource. A second check must find nothing to do. Converge returns the first
 // change.
 func Converge(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"deployer/tasks/poll"
 )
 
-// Condition waits until all given conditions are met. It changes nothing.
+// Condition waits until all given conditions are met. Condition changes nothing.
 type Condition struct {
 	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
 	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`

@@ -33,7 +33,7 @@ type Dir struct {
 	// Path is the directory, as a path of this machine.
 	Path string
 	// OnNewRun is called after the directory of a new run was created, to make room;
-	// nil when there is nothing to do. It must not call methods of Dir that create
+	// nil when there is nothing to do. OnNewRun must not call methods of Dir that create
 	// directories of runs.
 	OnNewRun func()
 
@@ -46,7 +46,7 @@ type Dir struct {
 	journals map[string]*Journal
 }
 
-// Open returns the state directory at a path of this machine. It creates nothing yet.
+// Open returns the state directory at a path of this machine. Open creates nothing yet.
 func Open(path string) *Dir {
 	return &Dir{Path: path, locking: make(chan struct{}, 1), journals: map[string]*Journal{}}
 }

@@ -7,5 +7,5 @@
 // the number of its format, so that a newer one is refused and never misread.
 //
 // Package agent calls it, and package undo, whose backups are files of the same
-// directory. It starts no goroutines.
+// directory. The package starts no goroutines.
 package statedir

@@ -32,7 +32,7 @@ func (s *Dir) RunLock() *RunLock {
 	return &RunLock{path: filepath.Join(s.Path, "run.lock")}
 }
 
-// Take takes the lock for a run. It returns the other holder when another run has
+// Take takes the lock for a run. Take returns the other holder when another run has
 // the lock. When this session has the lock already, Take succeeds.
 func (l *RunLock) Take(holder lock.Holder) (*lock.Holder, error) {
 	l.mu.Lock()

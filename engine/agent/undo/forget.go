@@ -15,7 +15,7 @@ import (
 )
 
 // removeBackups removes the backups of secrets from a run, or all of its backups,
-// and records why, so that a revert can report the reason. It returns the number of
+// and records why, so that a revert can report the reason. removeBackups returns the number of
 // resources that can no longer be restored. Contents that no record refers to, which
 // an agent that died may have left, are removed too.
 func (s *Store) removeBackups(run string, all bool, why string) (lost int, err error) {

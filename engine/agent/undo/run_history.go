@@ -10,7 +10,7 @@ import (
 // unfinished returns the run in which a step of a revert was begun, if no revert of
 // that run has ended on this host since: actions that follow the step, such as the
 // restart of a service, may be missing. ours reports whether a step belongs to the
-// revert. It returns "" when there is none.
+// revert. unfinished returns "" when there is none.
 func (s *Store) unfinished(ours func(step string) bool, reverted, present string) string {
 	last := engine.Revert{Run: reverted}.ID()
 	var ended, begun time.Time

@@ -11,7 +11,7 @@ import (
 // has which comes to it. An error is certain to happen in the run: the task has no
 // condition, nor has a block around it, and its failure is not ignored. A name that a
 // task registers or sets, or that is tested anywhere, counts as known. Errors of
-// the template files that tasks render are among them. It returns nothing when the
+// the template files that tasks render are among them. UndefinedNames returns nothing when the
 // inventory lacks Vars, Match or RunHosts.
 func UndefinedNames(prog *program.Program, inv Inventory) []error {
 	if inv.Vars == nil || inv.Match == nil || inv.RunHosts == nil {

@@ -13,7 +13,7 @@ type Func func(args ...any) (any, error)
 
 // Language holds the functions of expressions beside those of expr: the filters of Ansible
 // and the functions of text/template. Of functions with the same name, a call means expr's,
-// then Ansible's, then that of the templates; behind a | Ansible's comes first. It is safe
+// then Ansible's, then that of the templates; behind a | Ansible's comes first. Language is safe
 // for concurrent use.
 type Language struct {
 	calls map[string]Func

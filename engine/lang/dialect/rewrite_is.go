@@ -28,7 +28,7 @@ var resultTests = map[string]struct {
 	"changed": {"changed", "true"}, "change": {"changed", "true"}, "skipped": {"skipped", "true"}, "skip": {"skipped", "true"},
 }
 
-// test rewrites `X is TEST`. It returns false when there is no such test, so that the
+// test rewrites `X is TEST`. test returns false when there is no such test, so that the
 // parser reports the error.
 func (r *rewriter) test() bool {
 	top := r.top()
@@ -84,7 +84,7 @@ func (r *rewriter) test() bool {
 }
 
 // plainOperand returns the last token of an argument without parentheses, as in `x is
-// divisibleby 3`: a constant, a path of names or a list. It returns -1 for none.
+// divisibleby 3`: a constant, a path of names or a list. plainOperand returns -1 for none.
 func (r *rewriter) plainOperand(i int) int {
 	switch {
 	case r.is(i, lexer.String), r.is(i, lexer.Number):

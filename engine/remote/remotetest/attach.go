@@ -22,7 +22,7 @@ func Attach(ctx context.Context, rw io.ReadWriteCloser, o remote.Options) (*remo
 	return remote.Connect(ctx, &line{rw: rw, host: o.Host, over: make(chan struct{})}, o)
 }
 
-// line is a connection whose only command is the agent. It implements transport.Conn, and
+// line is a connection whose only command is the agent. line implements transport.Conn, and
 // transport.Process for that command.
 type line struct {
 	rw      io.ReadWriteCloser

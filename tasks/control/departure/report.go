@@ -19,7 +19,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Report is the action `departure_report`. It fails with all reasons why hosts must not
+// Report is the action `departure_report`. Report fails with all reasons why hosts must not
 // leave.
 type Report struct {
 	Hosts              []string          `yaml:"hosts" doc:"Hosts that leave and must be reachable."`

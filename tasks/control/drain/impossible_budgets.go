@@ -13,7 +13,7 @@ import (
 
 // NodesWithImpossibleBudgets returns the names of the nodes with a pod that falls under a
 // disruption budget which can never be met. Whether a drain would evict the pod is left to
-// [ReadNode]. It lists the pods of those namespaces only that have such a budget, or more
+// [ReadNode]. NodesWithImpossibleBudgets lists the pods of those namespaces only that have such a budget, or more
 // than one.
 func NodesWithImpossibleBudgets(ctx context.Context, c *kube.Client) (map[string]bool, error) {
 	budgets, err := readBudgets(ctx, c)

@@ -90,7 +90,7 @@ func markText(run string) (string, error) {
 	return string(text), err
 }
 
-// cordon makes the node unschedulable and marks it. It returns the earlier state.
+// cordon makes the node unschedulable and marks it. cordon returns the earlier state.
 func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		if was = CordonOf(node); was != Open {
@@ -103,7 +103,7 @@ func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, 
 }
 
 // open makes the node schedulable again if deployer cordoned it or force is set, and
-// returns the earlier state. It removes an outdated mark of a schedulable node.
+// returns the earlier state. open removes an outdated mark of a schedulable node.
 func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		was = CordonOf(node)

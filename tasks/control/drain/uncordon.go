@@ -16,7 +16,7 @@ import (
 )
 
 // Uncordon makes a node schedulable again that deployer has cordoned, or, with force,
-// anybody. It returns the earlier state.
+// anybody. Uncordon returns the earlier state.
 func Uncordon(ctx context.Context, c *kube.Client, name string, force bool) (Cordon, error) {
 	return open(ctx, c, name, force)
 }

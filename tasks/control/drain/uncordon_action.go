@@ -24,7 +24,7 @@ func NewUncordonAction() *UncordonAction {
 	return &UncordonAction{Ready: true, Timeout: 5 * time.Minute}
 }
 
-// Check reports a node that deployer has cordoned or, in a dry run, would have. It waits
+// Check reports a node that deployer has cordoned or, in a dry run, would have. Check waits
 // for a node that somebody else has cordoned, and leaves it so.
 func (u *UncordonAction) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	client, err := u.client(ctx, actx)

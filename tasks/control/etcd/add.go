@@ -13,9 +13,10 @@ import (
 )
 
 // AddMember is the action `etcd_add_member`: it adds a host to a running cluster, as
-// etcd_plan decided. It removes the member that lost its data, then adds the host as a
-// learner, each only when the rule for it holds: a host joins only while all members serve. A member whose address changed gets its peer
-// URL. It does nothing for another host that is a member or starts with a new cluster, and
+// etcd_plan decided. AddMember removes the member that lost its data, then adds the host as a
+// learner, each only when the rule for it holds: a host joins only while all members serve. A
+// member whose address changed gets its peer URL. AddMember does nothing for another host that
+// is a member or starts with a new cluster, and
 // fails for a host whose etcd must stay untouched.
 type AddMember struct {
 	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`

@@ -147,7 +147,7 @@ func (d *Defragment) one(ctx context.Context, open Opener, hosts []Host, h Host)
 	return err
 }
 
-// disarm ends the NOSPACE alarm, if there is one. It fails when a file is not smaller than
+// disarm ends the NOSPACE alarm, if there is one. disarm fails when a file is not smaller than
 // its quota.
 func (d *Defragment) disarm(ctx context.Context, open Opener, hosts []Host) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)

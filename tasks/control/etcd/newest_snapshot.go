@@ -11,7 +11,7 @@ import (
 
 // NewestSnapshot is the action `etcd_newest_snapshot`: it compares the snapshots that hosts
 // have saved of their own members, and changes nothing. It is for members without a majority,
-// whose data may differ. It fails when no host has saved one, and outside of check mode when
+// whose data may differ. NewestSnapshot fails when no host has saved one, and outside of check mode when
 // the revision of one is unknown: the newest data could be lost.
 //
 // Output: host, which has the snapshot with the highest revision, or the first one of these in

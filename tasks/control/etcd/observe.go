@@ -8,7 +8,7 @@ import (
 )
 
 // Observe returns the running cluster as the etcd hosts of the resolved cluster report
-// it. It fails when no member serves.
+// it. Observe fails when no member serves.
 func Observe(ctx context.Context, actx engine.ActionContext) (*cluster.EtcdLive, error) {
 	open, hosts, err := remaining(ctx, actx)
 	if err != nil {

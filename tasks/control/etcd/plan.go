@@ -35,7 +35,7 @@ const (
 // ReadOnly is true: a plan changes nothing.
 func (*Plan) ReadOnly() bool { return true }
 
-// Check decides. It fails when a host must stay untouched for a reason that starting the
+// Check decides. Check fails when a host must stay untouched for a reason that starting the
 // other members cannot remove.
 func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)

@@ -26,7 +26,7 @@ type RemoveMember struct {
 // NewRemoveMember returns the action with its defaults.
 func NewRemoveMember() *RemoveMember { return &RemoveMember{Timeout: 2 * time.Minute} }
 
-// Check describes the removal. It fails when no member answers.
+// Check describes the removal. Check fails when no member answers.
 func (r *RemoveMember) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	open, hosts, err := remaining(ctx, actx)
 	if err != nil {

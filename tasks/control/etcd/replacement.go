@@ -11,7 +11,7 @@ import (
 )
 
 // Replacement is the action `etcd_replacement`: it decides with [cluster.PlanEtcdReplacement]
-// whether a new member may take the place of the host's member, and changes nothing. It
+// whether a new member may take the place of the host's member, and changes nothing. Replacement
 // fails when it may not, and when an etcd host has left the run.
 //
 // Output: remove_id (empty when the cluster lists no member for the host), serves,

@@ -27,7 +27,7 @@ type RestoreRevision struct {
 // ReadOnly is true: a decision changes nothing.
 func (*RestoreRevision) ReadOnly() bool { return true }
 
-// Check decides. It fails when a host of the run has registered nothing.
+// Check decides. Check fails when a host of the run has registered nothing.
 func (r *RestoreRevision) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {

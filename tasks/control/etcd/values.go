@@ -40,7 +40,7 @@ const (
 	valuesRetry   = time.Minute      // for a page that no member answers
 )
 
-// EachValue calls visit for every key of etcd and its value, in the order of the keys. It
+// EachValue calls visit for every key of etcd and its value, in the order of the keys. EachValue
 // reads pages, each linearizably: a value that is written meanwhile is visited as it was
 // before or after. The value is valid during the call only.
 func EachValue(ctx context.Context, actx engine.ActionContext, visit func(key string, value []byte)) error {

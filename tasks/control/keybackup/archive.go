@@ -34,7 +34,7 @@ type Description struct {
 	External []string `json:"external,omitempty"`
 }
 
-// pack returns the archive of the keys. It fails unless the archive holds all keys of a
+// pack returns the archive of the keys. pack fails unless the archive holds all keys of a
 // cluster, because the encrypted archive cannot be verified.
 func pack(cluster string, files keyring.Files, external []string, now time.Time) ([]byte, error) {
 	about, err := json.Marshal(Description{format, cluster, now.UTC().Truncate(time.Second), external})
@@ -69,7 +69,7 @@ func pack(cluster string, files keyring.Files, external []string, now time.Time)
 	return out.Bytes(), nil
 }
 
-// unpack returns the files of an archive. It fails for an archive that is not whole: with
+// unpack returns the files of an archive. unpack fails for an archive that is not whole: with
 // an entry that is no plain file, unknown or double, or without a key that a cluster needs.
 func unpack(archive []byte, now time.Time) (keyring.Files, Description, error) {
 	var about Description

@@ -29,7 +29,7 @@ type Read struct {
 // ReadOnly is true.
 func (*Read) ReadOnly() bool { return true }
 
-// Check decrypts. It fails when the file cannot be opened, is not whole, or has the keys of
+// Check decrypts. Check fails when the file cannot be opened, is not whole, or has the keys of
 // a cluster with another name.
 func (r *Read) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)

@@ -19,7 +19,7 @@ import (
 )
 
 // Save is the action `key_backup`: it encrypts the keys of the run's keyring to recipients.
-// It changes nothing; the module `copy` writes its output to a host.
+// Save changes nothing; the module `copy` writes its output to a host.
 //
 // Output: content, the encrypted archive; empty when the file that is present has the same
 // keys for the same recipients. age encrypts anew each time, so a file with present begins
@@ -32,7 +32,7 @@ type Save struct {
 // ReadOnly is true.
 func (*Save) ReadOnly() bool { return true }
 
-// Check encrypts. It fails when the keyring is empty or incomplete.
+// Check encrypts. Check fails when the keyring is empty or incomplete.
 func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {

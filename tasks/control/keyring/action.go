@@ -15,7 +15,7 @@ import (
 )
 
 // Load is the action `ca_load`: it fills the run's keyring with the cluster's keys, from
-// the files of the masters or, for a new cluster, with new ones. It writes nothing to
+// the files of the masters or, for a new cluster, with new ones. Load writes nothing to
 // hosts; the module `ca_files` writes the files.
 //
 // It belongs into a run_once task behind `ca_read`, registered on every master. In a dry

@@ -33,7 +33,7 @@ func (c *completion) bgp() error {
 }
 
 // bgpAsked adds the password to files when the inventory requests it and no master holds
-// one. It returns the path of the new file, or an empty text.
+// one. bgpAsked returns the path of the new file, or an empty text.
 func bgpAsked(actx engine.ActionContext, files Files) ([]string, error) {
 	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok || c.Network.Authentication != cluster.AuthenticationMD5 || files[BGPPassword] != nil {

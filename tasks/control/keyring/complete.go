@@ -8,7 +8,7 @@ import (
 )
 
 // Complete completes the files that the masters hold, and creates the ones that may be
-// created. It returns the paths of the created files, none when all exist.
+// created. Complete returns the paths of the created files, none when all exist.
 //
 // Hosts write the files in the order of [Paths], the cluster's certificate last, and
 // request certificates only after that. When no master holds the cluster's certificate,

@@ -27,7 +27,7 @@ func checkEncryption(data []byte) error {
 }
 
 // mergeEncryption merges the configurations of masters that differ, as they do while a
-// rotation of the key has reached some of them. It fails when they differ otherwise.
+// rotation of the key has reached some of them. mergeEncryption fails when they differ otherwise.
 func mergeEncryption(held map[string]Files) ([]byte, error) {
 	var files []*encryption.File
 	for _, host := range slices.Sorted(maps.Keys(held)) {

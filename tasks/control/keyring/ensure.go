@@ -13,7 +13,7 @@ import (
 )
 
 // Ensure fills an empty keyring with the keys of the first master that has all of them;
-// all masters of a cluster have the same keys. It creates no keys. When no master has
+// all masters of a cluster have the same keys. Ensure creates no keys. When no master has
 // all keys, Ensure fails with an error that wraps ErrEmpty and names the reason for each
 // master.
 func Ensure(ctx context.Context, actx engine.ActionContext, ring *Keyring) error {
@@ -38,7 +38,7 @@ func Ensure(ctx context.Context, actx engine.ActionContext, ring *Keyring) error
 	return &unreadError{reasons}
 }
 
-// readKeys returns the keys of one master. It fails when a key is missing.
+// readKeys returns the keys of one master. readKeys fails when a key is missing.
 func readKeys(ctx context.Context, actx engine.ActionContext, master string, external External) (*Keys, error) {
 	res, err := actx.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {

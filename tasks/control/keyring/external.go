@@ -16,7 +16,7 @@ type External map[string][]byte
 var ErrExternal = errors.New("the key of the authority is outside of the cluster")
 
 // in returns the files of masters with the certificates of external authorities in the place
-// of those that the masters have. It fails when a master has the key of one, which must not
+// of those that the masters have. in fails when a master has the key of one, which must not
 // be there, and when a master has the certificate of another authority, which would cut
 // every host off that has a certificate of it.
 func (e External) in(held map[string]Files) (map[string]Files, error) {

@@ -42,7 +42,7 @@ func (k *Keyring) Identity(authority, commonName string, organizations []string,
 }
 
 // LoadIdentity reads a client certificate and its key from a host, for connections to what
-// trusts an external authority. The key stays in memory. It does nothing for other
+// trusts an external authority. The key stays in memory. LoadIdentity does nothing for other
 // authorities, before the keys of the run are loaded, and when no host has a valid one yet,
 // as in a new cluster.
 func LoadIdentity(ctx context.Context, actx engine.ActionContext, ring *Keyring, authority string, now time.Time) error {

@@ -19,7 +19,7 @@ type Keys struct {
 }
 
 // Authority returns the certificate authority with the name [Cluster], [Etcd] or
-// [FrontProxy]. It fails for any other name.
+// [FrontProxy]. Authority fails for any other name.
 func (k *Keys) Authority(name string) (*Authority, error) {
 	a, ok := k.authorities[name]
 	if !ok {
@@ -51,7 +51,7 @@ type Keyring struct {
 	identities map[string]*tls.Certificate // of the controller, by external authority
 }
 
-// Of returns the keyring of the run that an action belongs to. It fails when the program that
+// Of returns the keyring of the run that an action belongs to. Of fails when the program that
 // started the run provides none.
 func Of(actx engine.ActionContext) (*Keyring, error) {
 	ring, ok := engine.Service[*Keyring](actx.Services())
@@ -74,7 +74,7 @@ func (k *Keyring) Keys() (*Keys, error) {
 	return k.keys, nil
 }
 
-// Fill stores keys. It fails when the keyring has keys of another cluster, as a run serves
+// Fill stores keys. Fill fails when the keyring has keys of another cluster, as a run serves
 // one: keys whose cluster authorities trust no certificate of each other.
 func (k *Keyring) Fill(keys *Keys) error {
 	k.mu.Lock()

@@ -31,7 +31,7 @@ type heldAuthority struct {
 //     trusts it: a rotation drops it only when no process uses a certificate of it;
 //   - the next authority of any master is kept.
 //
-// It fails with errOtherCluster when no rotation has led from one of the authorities to
+// mergeAuthority fails with errOtherCluster when no rotation has led from one of the authorities to
 // the other.
 func mergeAuthority(d domain, held map[string]Files) (Files, error) {
 	masters, err := heldAuthorities(d, held)

@@ -32,7 +32,7 @@ type Certificate struct {
 type Wanted func(host, name string) (Certificate, bool)
 
 // SignRequest signs the public key of a PEM-encoded PKCS#10 request by the table's row
-// for host and name. It ignores all else in the request, whose signature proves that the
+// for host and name. SignRequest ignores all else in the request, whose signature proves that the
 // host has the private key. The result is PEM.
 func (k *Keys) SignRequest(wanted Wanted, host, name string, requestPEM []byte, now time.Time) ([]byte, error) {
 	spec, ok := wanted(host, name)

@@ -50,7 +50,7 @@ func NewAccess(ring *keyring.Keyring) *Access {
 
 // AccessOf returns the Access of the run, updated with the dialer, the masters and
 // the API port of actx, and with the client certificate of the controller when the cluster's
-// authority is external. It fails when the run has no Access or no resolved cluster.
+// authority is external. AccessOf fails when the run has no Access or no resolved cluster.
 func AccessOf(ctx context.Context, actx engine.ActionContext) (*Access, error) {
 	a, ok := engine.Service[*Access](actx.Services())
 	if !ok {
@@ -215,7 +215,7 @@ func (a *Access) switchMaster() {
 	}
 }
 
-// unreachableError reports that no master accepted a connection. It implements
+// unreachableError reports that no master accepted a connection. unreachableError implements
 // net.Error as a temporary error, so that requests are retried.
 type unreachableError struct{ errs []error }
 

@@ -77,7 +77,7 @@ const readyTimeout = 2 * dialTimeout
 // queries. Clusters with more than five masters are rare.
 const maxReadyQueries = 5
 
-// FindReady switches the client to an API server that is ready. It returns the state
+// FindReady switches the client to an API server that is ready. FindReady returns the state
 // of the last server that it queried, and whether that server is ready.
 func (c *Client) FindReady(ctx context.Context) (string, bool) {
 	for n := 1; ; n++ {

@@ -52,11 +52,11 @@ const (
 )
 
 // defaultRetryTimeout is the time during which one request is retried while the API does
-// not respond or is starting. It covers the restart of an API server and a leader election
+// not respond or is starting. defaultRetryTimeout covers the restart of an API server and a leader election
 // of etcd.
 const defaultRetryTimeout = 30 * time.Second
 
-// New returns a client. It opens no connection.
+// New returns a client. New opens no connection.
 func New(o Options) (*Client, error) {
 	transport := &http.Transport{
 		TLSClientConfig:     o.TLS,

@@ -34,7 +34,7 @@ func newKinds(c *Client) *kinds {
 	return k
 }
 
-// find returns the resource of a kind. It fails with an *unknownKindError when the API
+// find returns the resource of a kind. find fails with an *unknownKindError when the API
 // does not serve the kind.
 func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (kind, error) {
 	k.mu.Lock()

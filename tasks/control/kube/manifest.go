@@ -12,7 +12,7 @@ import (
 	yamlv3 "gopkg.in/yaml.v3"
 )
 
-// Parse returns the objects of a YAML stream in order. It skips empty documents and
+// Parse returns the objects of a YAML stream in order. Parse skips empty documents and
 // returns the items of lists (kind List) one by one. Errors name the number and the
 // line of the document.
 func Parse(manifests []byte) ([]*unstructured.Unstructured, error) {

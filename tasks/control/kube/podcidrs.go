@@ -19,7 +19,7 @@ import (
 
 // PodCIDRs is the action `pod_cidrs`: it allocates the pod range of every node with
 // [cluster.AllocatePodCIDRs], from the network configurations of the hosts and from the
-// Node objects. It changes nothing.
+// Node objects. PodCIDRs changes nothing.
 //
 // The output maps the name of each node to its range.
 type PodCIDRs struct {
@@ -34,7 +34,7 @@ const nodesTimeout = 2 * time.Second
 // ReadOnly returns true: the action changes nothing.
 func (*PodCIDRs) ReadOnly() bool { return true }
 
-// Check allocates the ranges. It fails when a node in the run has not registered its
+// Check allocates the ranges. Check fails when a node in the run has not registered its
 // network configuration.
 func (p *PodCIDRs) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)

@@ -43,7 +43,7 @@ func attempt(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// sleep waits for d. It returns false when ctx ends first.
+// sleep waits for d. sleep returns false when ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -22,7 +22,7 @@ type renewals struct {
 	count   int
 }
 
-// follow sets the process under test. It fails with an *endedError when p is another
+// follow sets the process under test. follow fails with an *endedError when p is another
 // process, and with another error when the unit has no process.
 func (r *renewals) follow(p process) error {
 	same := p.up() && p.PID == r.process.PID && p.Invocation == r.process.Invocation && p.Restarts == r.process.Restarts
@@ -36,7 +36,7 @@ func (r *renewals) follow(p process) error {
 	return nil
 }
 
-// observe counts the renewals by the process under test. It returns true when the
+// observe counts the renewals by the process under test. observe returns true when the
 // process has renewed the lease twice, or once so late after its start that it must have
 // renewed it before.
 func (r *renewals) observe(l lease) bool {

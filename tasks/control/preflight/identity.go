@@ -27,7 +27,7 @@ type identity struct {
 }
 
 // identityScript prints one fact in each line, the clock last, so that the time for the
-// other facts does not count as network time. It uses only POSIX sh, coreutils and
+// other facts does not count as network time. identityScript uses only POSIX sh, coreutils and
 // the kernel.
 const identityScript = `cat /proc/sys/kernel/hostname
 cat /etc/machine-id 2>/dev/null || echo

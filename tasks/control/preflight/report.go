@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Report is the action `preflight_report`. It fails with a *Problems when a host has a
+// Report is the action `preflight_report`. Report fails with a *Problems when a host has a
 // problem.
 type Report struct {
 	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`

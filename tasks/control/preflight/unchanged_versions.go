@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// UnchangedVersions is the action `unchanged_versions`. It fails when the inventory has
+// UnchangedVersions is the action `unchanged_versions`. UnchangedVersions fails when the inventory has
 // another version of a component than the hosts, for playbooks that install components and
 // are no upgrade.
 type UnchangedVersions struct {

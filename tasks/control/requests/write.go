@@ -34,7 +34,7 @@ type requested struct {
 	Detail string `json:"detail"`
 }
 
-// Check compares the directory with the requests. It fails when a request differs from the
+// Check compares the directory with the requests. Check fails when a request differs from the
 // cluster's table of certificates.
 func (w *Write) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	d, err := w.plan(actx)

@@ -169,7 +169,7 @@ func (k *Key) dropping(ctx context.Context, actx engine.ActionContext, merged *e
 	return last, err == nil && len(found.keys) == 0, err
 }
 
-// load returns the keys of the run and their encryption configuration. It fails when
+// load returns the keys of the run and their encryption configuration. load fails when
 // deployer cannot rotate the key.
 func load(actx engine.ActionContext) (*keyring.Keyring, *keyring.Keys, *encryption.File, error) {
 	c, err := actionctx.Cluster(actx)

@@ -28,8 +28,8 @@ const (
 	tryPrefix    = "deployer-encryption-test-"
 )
 
-// tryKey writes a Secret through the API server of each master. It fails unless etcd has
-// each Secret encrypted with the first key of file and every API server can read it. It
+// tryKey writes a Secret through the API server of each master. tryKey fails unless etcd has
+// each Secret encrypted with the first key of file and every API server can read it. tryKey
 // returns the stale objects. When file does not encrypt Secrets, tryKey writes none.
 func tryKey(ctx context.Context, actx engine.ActionContext, file *encryption.File) (*stale, error) {
 	c, err := actionctx.Cluster(actx)

@@ -17,7 +17,7 @@ import (
 const birdConf = "/etc/deployer/bird.conf"
 
 // Transition is the action `bgp_transition`: it compares the sessions in the files of the
-// nodes with those of the inventory, with [cluster.PlanBGPTransition]. It changes nothing.
+// nodes with those of the inventory, with [cluster.PlanBGPTransition]. Transition changes nothing.
 //
 // The output has `needed`, and the sessions `both` and `final` by node; without an entry
 // a node has those of the inventory.

@@ -9,7 +9,7 @@ import (
 )
 
 // Check is the action `snapshot_check`: it verifies a snapshot of etcd on the controller,
-// and that the keys of the run's keyring belong to it. It changes nothing.
+// and that the keys of the run's keyring belong to it. Check changes nothing.
 //
 // Output: revision, keys, bytes (size of the file), encrypted (number of encrypted values),
 // pod_cidrs (ranges of Node objects by name).
@@ -22,7 +22,7 @@ type Check struct {
 // ReadOnly is true.
 func (*Check) ReadOnly() bool { return true }
 
-// Check reads the snapshot. It fails when the file is not whole or not the wanted one, or when
+// Check reads the snapshot. Check fails when the file is not whole or not the wanted one, or when
 // keys do not belong to it.
 func (s *Check) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
 	verified, err := Verify(s.File)

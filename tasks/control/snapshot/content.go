@@ -32,7 +32,7 @@ type Content struct {
 	PodCIDRs  map[string]string // ranges of the Node objects that have one, by name
 }
 
-// Read returns the content of a verified snapshot. It fails when the keys of a cluster do
+// Read returns the content of a verified snapshot. Read fails when the keys of a cluster do
 // not belong to it: the encryption configuration does not decrypt all values or, where none
 // is encrypted, pods trust another authority than that of the keys. No keys (nil) belong to
 // any snapshot.

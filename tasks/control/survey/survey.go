@@ -1,5 +1,5 @@
 // Package survey has the action that examines a running cluster as a whole: which hosts
-// hold parts of it, the members of etcd and the Node objects. It changes nothing, and a
+// hold parts of it, the members of etcd and the Node objects. The package changes nothing, and a
 // cluster that does not answer is a finding, not a failure.
 package survey
 
@@ -111,7 +111,7 @@ func (s *Survey) cluster(ctx context.Context, actx engine.ActionContext, c *clus
 	return nil
 }
 
-// nodes returns the Node objects. It fails when no API server is ready.
+// nodes returns the Node objects. nodes fails when no API server is ready.
 func nodes(ctx context.Context, actx engine.ActionContext) ([]compare.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"deployer/tasks/control/preflight"
 )
 
-// Changes is the action `version_changes`. It compares the versions that hosts have with
+// Changes is the action `version_changes`. Changes compares the versions that hosts have with
 // the wanted ones.
 type Changes struct {
 	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`

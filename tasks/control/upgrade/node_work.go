@@ -34,7 +34,7 @@ const (
 )
 
 // Check returns intrusive, the reasons for it, and state_files, the kubelet's files that
-// must go before it starts with another policy. It fails when the work needs a drain that
+// must go before it starts with another policy. Check fails when the work needs a drain that
 // `never` forbids.
 func (n *NodeWork) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	if !slices.Contains([]string{"", DrainAuto, DrainAlways, DrainNever}, n.Drain) {

@@ -15,7 +15,7 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// Report is the action `upgrade_report`. It fails with all reasons, as far as the
+// Report is the action `upgrade_report`. Report fails with all reasons, as far as the
 // Kubernetes API knows them, why an upgrade would fail at a node later. It is no
 // engine.ReadOnlyTask, since a revert repeats those: a rollback must not be refused for a
 // node that is gone or an API that does not answer.

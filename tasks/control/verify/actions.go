@@ -39,7 +39,7 @@ type EtcdTask struct {
 	Repaired []string `yaml:"repaired" doc:"Hosts whose members this run repairs: a member there that does not serve is no problem as long as a majority serves."`
 }
 
-// Check returns the rows of the etcd members. It fails when the keyring is empty.
+// Check returns the rows of the etcd members. Check fails when the keyring is empty.
 func (t *EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *PodsTask) Apply(context.Context, engine.ActionContext, engine.Change) (
 }
 
 // resolvable reports whether the cluster's DNS has an upstream server for names outside
-// of the cluster, from the inventory or from the resolv.conf of a node. It returns true
+// of the cluster, from the inventory or from the resolv.conf of a node. resolvable returns true
 // when no node can be queried.
 func resolvable(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster) bool {
 	if len(c.DNS.Upstreams) > 0 {

@@ -27,7 +27,7 @@ const watchDelay = 60 * time.Second
 // the nodes already.
 const startTimeout = watchDelay + 20*time.Second
 
-// await waits until all probe pods are ready or have failed, at most startTimeout. It
+// await waits until all probe pods are ready or have failed, at most startTimeout. await
 // returns the pods that are ready, and a row for each node.
 func await(ctx context.Context, c *kube.Client, namespace string, nodes []string) ([]running, []report.Row) {
 	var up []running

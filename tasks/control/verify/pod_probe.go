@@ -93,7 +93,7 @@ func httpTarget(host string) probe.Target {
 }
 
 // queryUntilSettled queries a probe, and repeats the failed targets for at most
-// settleTimeout, or for outsideTimeout when only a name outside the cluster is left. It
+// settleTimeout, or for outsideTimeout when only a name outside the cluster is left. queryUntilSettled
 // fails only when the probe has never responded.
 func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
 	answered := false
