@@ -83,8 +83,8 @@ func CAPath(authority string) string {
 	}
 }
 
-// Certificates lists the leaf certificates of a host, in a fixed order. It is
-// the only source of what a host may be given: a name that is not in the list
+// Certificates lists the leaf certificates of a host, in a fixed order. The list is
+// the only source of certificates that a host may get: a name that is not in the list
 // is refused. An unknown host gets none.
 //
 // Names, subjects and usages are kubeadm's (kubernetes.io/docs/setup/

@@ -19,7 +19,7 @@ type EtcdReplacement struct {
 // the removal: then the cluster has its majority before, during and after the
 // replacement, with the host down all the time.
 //
-// A replacement that was killed is planned anew by the state that it left: a member that
+// A replacement that was killed is planned again from the state that it left: a member that
 // was removed already has no RemoveID, one that was added and never started is removed
 // like any other.
 func PlanEtcdReplacement(h EtcdProbe, live *EtcdLive) (EtcdReplacement, error) {

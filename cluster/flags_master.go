@@ -96,7 +96,7 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 }
 
 // etcdServers lists the client URLs of etcd, that of this host first. None is
-// loopback, although members listen there: an etcd that is told to stop waits 7 s
+// loopback, although members listen there: an etcd that gets SIGTERM waits 7 s
 // for the watches of each of its listeners, one listener after the other
 // (etcd server/embed, Etcd.Close), so all watches should come in by one.
 func etcdServers(e Etcd, n Node) []string {

@@ -84,7 +84,7 @@ func mountsOf(args []string, kubeconfigs []Kubeconfig, own ...string) []Mount {
 }
 
 // volumeName makes a name of a path: small letters, digits and dashes, at most 63
-// characters as Kubernetes wants it. The end of a path tells more than its start.
+// characters as Kubernetes wants it. The end of a path is more distinctive than its start.
 func volumeName(file string) string {
 	name := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {

@@ -66,12 +66,12 @@ func RefusePolicies(host string, found map[string]string, n Node) Problems {
 //
 // Under pods with host ports, another version of the runtime is a reason too: its patch
 // releases have lost what they knew of running pods (github.com/containerd/containerd/issues/7843:
-// 1.6.9 to 1.6.13 forgot their addresses, and the kubelet made these pods anew). A changed
+// 1.6.9 to 1.6.13 forgot their addresses, and the kubelet recreated these pods). A changed
 // configuration or unit of containerd is no reason: containerd restarts with the same version, and no
 // container does. KillMode=process leaves the containers and their shims alone; containerd
 // connects to the shims again and loads sandboxes with their network namespaces without a call
 // of a CNI plugin (containerd internal/cri/server/restart.go); the rules of the plugin portmap
-// are in the kernel until the plugin is called for the end of the pod. That does not hold for
+// are in the kernel until the plugin is called for the end of the pod. These reasons do not hold for
 // another directory of containerd's state.
 func (w NodeWork) Intrusive() []string {
 	var out []string

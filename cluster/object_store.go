@@ -60,7 +60,7 @@ func (o ObjectStore) withDefaults() ObjectStore {
 func (o ObjectStore) Configured() bool { return o.Bucket != "" }
 
 // url returns the URL below which the members copy their scheduled snapshots, without a
-// slash at its end: that of the bucket and the prefix. It is empty when they copy none: they
+// slash at its end: that of the bucket and the prefix. The URL is empty when they copy none: they
 // save none, or the inventory has no bucket or no credentials for them.
 func (b EtcdBackup) url() string {
 	o := b.S3

@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// Event is one thing that happened in a run. One stream of events feeds all
+// Event is one thing that happened in a run. A single stream of events feeds all
 // renderers, the journal and the JSON Lines output.
 type Event struct {
 	Time time.Time `json:"time"`           // when it happened, by the controller's clock

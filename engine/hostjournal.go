@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// JournalEntry is one line of a run's journal on a host. It holds the step's id and
+// JournalEntry is one line of a run's journal on a host. JournalEntry holds the step's id and
 // status only: names, messages, diffs and outputs may contain secrets that the host
 // cannot recognize. The controller's journal holds them, redacted.
 type JournalEntry struct {

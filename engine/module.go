@@ -19,7 +19,7 @@ type Module interface {
 	// been applied (a directory that does not exist yet): in a dry run it
 	// has not.
 	Check(ctx context.Context, sys System) (Change, error)
-	// Apply makes the change that Check reported. It is not called when
+	// Apply makes the change that Check reported. Apply is not called when
 	// Check reported none. The returned output is what `register` sees,
 	// merged over the output of Check; nil adds nothing.
 	Apply(ctx context.Context, sys System, change Change) (Output, error)
@@ -41,7 +41,7 @@ type System interface {
 	Call(ctx context.Context, method string, in, out any) error
 	// Backup records the present content and metadata of path, or its absence and that
 	// of the directories above it, so that the step can be reverted. Call it before
-	// every creation, replacement and removal, of directories too. It does not include
+	// every creation, replacement and removal, of directories too. Backup does not include
 	// the entries of a directory.
 	Backup(path string) error
 	// BackupRegenerated records that the step removes a regular file or link that a service
@@ -82,7 +82,7 @@ type DryRunView interface {
 type Interruptions interface {
 	// Interrupted returns the run, this one or one that it resumes, in which the step
 	// began and did not end, because the agent or the host died or the run was stopped.
-	// It is empty when there is none. An attempt that failed has ended.
+	// The result is empty when there is none. An attempt that failed has ended.
 	Interrupted() (run string, err error)
 }
 

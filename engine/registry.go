@@ -28,14 +28,14 @@ type Kind struct {
 	// nil for kinds without such states.
 	Restorer *Restorer
 	// Deferred does the work that steps defer to the end of their segment; see
-	// Deferrer. It must be idempotent.
+	// Deferrer. Deferred must be idempotent.
 	Deferred func(ctx context.Context, sys System) error
 }
 
 // Registry is the set of kinds that a playbook may use.
 type Registry map[string]Kind
 
-// NewRegistry returns the registry of tables of kinds. It panics when a name appears
+// NewRegistry returns the registry of tables of kinds. NewRegistry panics when a name appears
 // twice, or a value does not implement exactly one of Module, Preparer and Action.
 func NewRegistry(tables ...[]Kind) Registry {
 	r := Registry{}

@@ -21,7 +21,7 @@ type Restorer struct {
 	// *IrreversibleError for a change that can never be undone.
 	Restore func(ctx context.Context, sys System, name string, now, to State) error
 	// Irreversible returns the reason of the *IrreversibleError that Restore would
-	// return; empty when it would return none. It may take longer than Read.
+	// return; empty when it would return none. Irreversible may take longer than Read.
 	Irreversible func(ctx context.Context, sys System, name string, now, to State) (why string, err error)
 	// EquivalentToAbsent reports whether a resource that does not exist needs no
 	// restore to this state. Example: a stopped and disabled unit whose file, which is
@@ -65,7 +65,7 @@ type Revert struct {
 	// AfterFiles selects the resources that need files first (see
 	// Restorer.NeedsFilesFirst), false the others. AfterFiles has no effect without a task.
 	AfterFiles bool `json:",omitempty"`
-	// Force restores resources also when somebody changed them after the run.
+	// Force restores resources also when they changed after the run.
 	Force bool `json:",omitempty"`
 	// InRollout is true when a run restores its own changes, or those of a run that it
 	// resumes, because a host failed in a rollout.
@@ -74,7 +74,7 @@ type Revert struct {
 	Preview bool `json:",omitempty"`
 }
 
-// ID returns the id of the step that does the revert. It is the same each time the run
+// ID returns the id of the step that does the revert. The id is the same each time the run
 // is reverted, so that a host recognizes a revert that was interrupted.
 func (r Revert) ID() string {
 	id := "revert:" + r.Run + ":" + r.Task

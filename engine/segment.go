@@ -17,7 +17,7 @@ type Segment struct {
 	// Unlocked runs the steps without the host's run lock: at the same time as those of other
 	// runs.
 	Unlocked bool `json:"beside,omitempty"`
-	// Quiet suppresses the events of start and progress of the steps, in a preview. It
+	// Quiet suppresses the events of start and progress of the steps, in a preview. Quiet
 	// is not sent.
 	Quiet bool `json:"-"`
 }
@@ -53,7 +53,7 @@ type Step struct {
 	User string `json:"user,omitempty"`
 	// Env is added to the environment of programs, KEY=value.
 	Env []string `json:"env,omitempty"`
-	// Quiet suppresses the events of start and progress of the step. It is not sent.
+	// Quiet suppresses the events of start and progress of the step. Quiet is not sent.
 	Quiet bool `json:"-"`
 	// Secret keeps diff and output of the step out of events and journals; the host
 	// sends no command lines and no texts of errors.

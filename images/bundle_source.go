@@ -21,7 +21,7 @@ type Bundle struct {
 
 // OpenBundle opens the bundle at path. With the path of a minisign public key its
 // signature, path with the ending .minisig, must be by that key; an empty key accepts any
-// bundle. Content is verified by whoever reads it, as from every source.
+// bundle. The reader verifies content, as from every source.
 func OpenBundle(path, publicKey string) (*Bundle, error) {
 	if publicKey != "" {
 		if err := verifySignature(path, publicKey); err != nil {

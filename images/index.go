@@ -37,7 +37,7 @@ type IndexEntry struct {
 	Size int64 `yaml:"size"`
 	// Manifest is an image's manifest digest, sha256:...
 	Manifest string `yaml:"manifest,omitempty"`
-	// Origin says in words where the content comes from.
+	// Origin describes where the content comes from.
 	Origin string `yaml:"origin,omitempty"`
 	// Inputs is the builder's key: the file is made again when it changes.
 	Inputs string `yaml:"inputs,omitempty"`

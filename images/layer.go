@@ -71,7 +71,7 @@ func (l zstdLayer) Uncompressed() (io.ReadCloser, error) {
 }
 
 // Assemble makes an OCI image of one layer, the tar at layerPath, compressed with
-// zstd. It carries no dates, so the same layer and config give the same digest.
+// zstd. The image carries no dates, so the same layer and config give the same digest.
 func Assemble(layerPath, arch string, config v1.Config) (v1.Image, error) {
 	return AssembleOn(empty.Image, layerPath, arch, config)
 }

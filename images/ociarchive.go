@@ -46,7 +46,7 @@ func WriteImage(w io.Writer, name string, img v1.Image) error {
 	return archive.Close()
 }
 
-// ImageSize is the number of bytes WriteImage will write. It costs the manifest
+// ImageSize is the number of bytes WriteImage will write. ImageSize costs the manifest
 // and the config only, no layer.
 func ImageSize(name string, img v1.Image) (int64, error) {
 	entries, err := imageEntries(name, img)

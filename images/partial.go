@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// partial is content on its way into the store. It survives a killed process; one
+// partial is content on its way into the store. partial survives a killed process; one
 // process writes to it at a time.
 type partial struct {
 	store *Store

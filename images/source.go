@@ -15,7 +15,7 @@ type Source interface {
 	// String names the source in messages.
 	String() string
 	// Versions says which artifacts the source has in another version than the
-	// catalogue names, by artifact name. It may be nil.
+	// catalogue names, by artifact name. Versions may be nil.
 	Versions() map[string]string
 	// Offer returns the digest that the publisher states for the artifact,
 	// without its content. An offer has SHA256, or Manifest for images, or

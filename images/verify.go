@@ -121,7 +121,7 @@ func (s *Store) recheckCompressed(ctx context.Context, digest string) error {
 // repairAdvice ends the messages about damaged content.
 const repairAdvice = "replace it with: deployer artifacts verify --repair"
 
-// damagedError is the error for content with a wrong digest. It wraps ErrMismatch.
+// damagedError is the error for content with a wrong digest. damagedError wraps ErrMismatch.
 type damagedError struct {
 	names []string // of its files in the store
 	err   error

@@ -46,7 +46,7 @@ func shallow(nodes []*yaml.Node) *yaml.Node {
 	return merge(nodes, func(_, upper *yaml.Node) *yaml.Node { return upper })
 }
 
-// deep merges mappings recursively; any other value is replaced whole. It is associative
+// deep merges mappings recursively; any other value is replaced whole. deep is associative
 // from the left.
 func deep(nodes []*yaml.Node) *yaml.Node {
 	return merge(nodes, func(lower, upper *yaml.Node) *yaml.Node {

@@ -28,7 +28,7 @@ const maxWait = 4 * time.Second
 // cleanupTimeout is the time for removing what a failed upload has left.
 const cleanupTimeout = 30 * time.Second
 
-// Upload writes a file of this machine to an object and reads the object back. It tries
+// Upload writes a file of this machine to an object and reads the object back. Upload tries
 // again when the store does not answer or has an error of its own. When it fails, it removes
 // the object and all parts of it; the error says when that failed, too.
 func (s *Store) Upload(ctx context.Context, file string, to Location) error {
@@ -118,7 +118,7 @@ func (s *Store) verify(ctx context.Context, at Location, size int64, want []byte
 }
 
 // discard removes an object that does not count, and its parts unless it was written as a
-// whole. It works after ctx has ended.
+// whole. discard works after ctx has ended.
 func (s *Store) discard(ctx context.Context, at Location, whole bool) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer stop()

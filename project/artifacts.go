@@ -137,7 +137,7 @@ func (p *Project) ImageManifests(image, version string) map[string]string {
 	return nil
 }
 
-// Fetch downloads missing artifacts into the store, verifies and pins them. It does not
+// Fetch downloads missing artifacts into the store, verifies and pins them. Fetch does not
 // call onProgress when none is missing; onProgress may be nil.
 func (p *Project) Fetch(ctx context.Context, onProgress func(images.Progress)) error {
 	return p.Artifacts.Fetch(ctx, p.Needed, onProgress)

@@ -27,7 +27,7 @@ func ownImages(n cluster.Node, images Images) map[string]any {
 }
 
 // SetImageDigests sets image_digests. digests has the manifest digests of images by full
-// reference and architecture. They are known when the artifacts are pinned, which in a
+// reference and architecture. The digests are known when the artifacts are pinned, which in a
 // first run is after its playbook was compiled. The call must happen before the first
 // task is rendered.
 func (v *Variables) SetImageDigests(digests map[string]map[string]string) {

@@ -75,7 +75,7 @@ func LoadCluster(file string, o Options) (*Project, error) {
 	return p, nil
 }
 
-// Load reads an inventory for user playbooks. It may describe no cluster; Project.Hosts
+// Load reads an inventory for user playbooks. The inventory may describe no cluster; Project.Hosts
 // are all its hosts, with a role or without.
 func Load(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)

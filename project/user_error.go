@@ -1,7 +1,7 @@
 package project
 
 // UserError is an error in the user's input: a file, a name, or a combination of
-// them. It is found before any host is contacted; a retry does not help.
+// them. A UserError is found before any host is contacted; a retry does not help.
 type UserError struct{ Err error }
 
 // Error implements error.

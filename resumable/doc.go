@@ -5,5 +5,5 @@
 // content ends, and compares the digest; it retries errors that may pass. [Get] opens
 // content over HTTP. The caller owns the file, its name and its lock.
 //
-// It imports only the standard library: the agent uses it too.
+// The package imports only the standard library: the agent uses it too.
 package resumable

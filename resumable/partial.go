@@ -16,8 +16,8 @@ type File interface {
 	Truncate(size int64) error
 }
 
-// Partial is the file of a download, with the digest of its content so far. One
-// goroutine uses it at a time.
+// Partial is the file of a download, with the digest of its content so far. Only one
+// goroutine may use it at a time.
 type Partial struct {
 	file File
 	sum  hash.Hash

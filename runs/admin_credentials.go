@@ -15,7 +15,7 @@ import (
 )
 
 // AdminCredentials are the CA, client certificate and key of the cluster's admin, in
-// PEM. They have full rights.
+// PEM. The certificate has full rights.
 type AdminCredentials struct{ CA, Cert, Key []byte }
 
 // Paths of the admin's files on every master.

@@ -28,7 +28,7 @@ func (c Runner) Debug(s debug.Session, o Options) (*Run, error) {
 }
 
 // OpenConnector returns a connector to the hosts of the run, for programs beside its agents.
-// It prompts for nothing that Prepare, which must have been called, has prompted for. The
+// OpenConnector prompts for nothing that Prepare, which must have been called, has prompted for. The
 // caller closes it.
 func (r *Run) OpenConnector() (*target.Connector, error) {
 	connector, err := target.NewConnector(r.Project, r.credentials, len(r.Hosts))

@@ -13,7 +13,7 @@
 //	report, err := r.Do(ctx, runs.Observer{Sink: events, Interrupt: stop})
 //
 // Each verb has a file of its own (apply.go, scale.go, rollback.go and the like), beside
-// the files that prepare, execute and record every run. They share the types Runner and Run,
+// the files that prepare, execute and record every run. All files share the types Runner and Run,
 // so they are one package; the rules that need neither are in packages of their own.
 //
 // An error is a [*project.UserError] when the user's input is wrong, and a

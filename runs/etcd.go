@@ -32,7 +32,7 @@ func (c Runner) EtcdBackup(o Options) (*Run, error) {
 }
 
 // EtcdBackupOffline returns a run that saves snapshots of the data of members that have no
-// majority. It stops these members for the time of a copy. EtcdBackupOffline locks the hosts that it reaches:
+// majority. EtcdBackupOffline stops these members for the time of a copy. EtcdBackupOffline locks the hosts that it reaches:
 // where etcd has no majority, the masters that guard the lock of the cluster have none.
 func (c Runner) EtcdBackupOffline(o Options) (*Run, error) {
 	o.Verb, o.LockHosts = verbEtcdBackupOffline, true

@@ -12,7 +12,7 @@ import (
 // ResumeRollback continues a revert that did not complete, as [Runner.ResumeRevert] does. The
 // revert of a run of an upgrade is followed by those of the older runs of the upgrade, and
 // preceded by those of the newer ones whose reverts did not complete either. A minor version
-// that the rollback was not told to lower is a *RefusedError.
+// that the rollback may not lower is a *RefusedError.
 func (c Runner) ResumeRollback(was journal.Header, given Options) ([]*Revert, error) {
 	first, err := c.ResumeRevert(was, given)
 	if err != nil || first.Invocation.Verb != verbUpgrade {

@@ -60,8 +60,8 @@ func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 }
 
 // ResumeRevert continues a revert that did not complete, also that of a rollback. Hosts
-// have recorded which resources are restored. A minor version that the revert was not
-// told to lower is a *RefusedError.
+// have recorded which resources are restored. A minor version that the revert may not
+// lower is a *RefusedError.
 func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error) {
 	o := given
 	o.Invocation, o.Playbook = was.Invocation, given.Playbook
@@ -149,7 +149,7 @@ func (r *Revert) affectedHosts(original *Run) []string {
 // Run returns the run that executes the revert of a preview. Hosts that did not answer the
 // preview are missing in it: it restores the others, and its outcome is partial when the run
 // may have changed them. Drifted resources are a *RefusedError unless Force is set, and so
-// are minor versions of API servers and etcd that the revert was not told to lower, and hosts
+// are minor versions of API servers and etcd that the revert may not lower, and hosts
 // that are down without which etcd would lose its quorum.
 func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 	if err := preview.Refuse(); err != nil {

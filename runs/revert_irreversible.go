@@ -38,7 +38,7 @@ func (r *Revert) irreversible(preview *RevertPreview) []Irreversible {
 	return list.all
 }
 
-// withoutBackup lists the steps that changed something on a host without a backup. It omits
+// withoutBackup lists the steps that changed something on a host without a backup. withoutBackup omits
 // steps of pre_tasks and post_tasks, because the revert runs these tasks again, around its
 // restores; but it lists a node that the run has left drained.
 func (r *Revert) withoutBackup(host string, all map[string]engine.RunHistory, list *irreversibleList) {

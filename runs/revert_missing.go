@@ -84,7 +84,7 @@ func (r *Revert) refuseWithout(preview *RevertPreview) error {
 }
 
 // withoutHosts returns why hosts that are down keep a cluster from a revert that restarts
-// etcd on some hosts, one at a time; empty when they do not. It does not need etcd's
+// etcd on some hosts, one at a time; empty when they do not. withoutHosts does not need etcd's
 // member list, which nobody can read when the quorum is lost.
 func withoutHosts(c *cluster.Cluster, down map[string]string, restarts []string) string {
 	var members, lost, masters []string

@@ -18,7 +18,7 @@ type ScaleDownOptions struct {
 	// Hosts are patterns of hosts. With Dead they may also be names of Node objects or
 	// etcd members that the inventory does not have.
 	Hosts []string
-	// Dead makes the cluster forget the hosts, and does nothing on them. It excludes
+	// Dead makes the cluster forget the hosts, and does nothing on them. Dead excludes
 	// KeepNodes.
 	Dead bool
 }

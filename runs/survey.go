@@ -28,7 +28,7 @@ func (c Runner) Survey(o Options) (*Run, error) {
 }
 
 // SurveyMembers returns a survey of the hosts that show which hosts a cluster has: masters,
-// etcd hosts, and proxies that are no nodes. It is enough to find joining hosts, however
+// etcd hosts, and proxies that are no nodes. The survey is enough to find joining hosts, however
 // many nodes there are.
 func (c Runner) SurveyMembers(o Options) (*Run, error) {
 	p, err := project.LoadCluster(o.Inventory, c.Options)

@@ -9,15 +9,15 @@ import (
 	"deployer/runs/history"
 )
 
-// UpgradeChain returns the ids of the runs that a rollback takes back, newest first: an
+// UpgradeChain returns the ids of the runs that a rollback reverts, newest first: an
 // upgrade, and the earlier upgrades of the inventory to the same versions, up to the first
 // upgrade to other ones. An upgrade that was given again belongs to the chain as well as
 // one that was resumed. Runs that changed nothing, and runs that a finished revert has
-// taken back, are left out.
+// restored, are left out.
 //
 // The chain begins with the run from or, when from is empty, with the newest upgrade whose
 // log shows a change; without one, with the newest upgrade that may have changed something.
-// It is empty without an upgrade. A run that another one has resumed is part of it although
+// The chain is empty without an upgrade. A run that another one has resumed is part of it although
 // its log is missing. Runs of other machines, which hosts of the inventory have recorded,
 // are runs of the inventory.
 func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string {

@@ -6,7 +6,7 @@ import (
 )
 
 // Split returns the words of a line as a POSIX shell splits it: at blanks, with quotes and
-// backslashes. It expands nothing. Split fails for a quote without its end and for a backslash
+// backslashes. Split expands nothing. Split fails for a quote without its end and for a backslash
 // at the end.
 func Split(line string) ([]string, error) {
 	var words []string

@@ -80,7 +80,7 @@ func written(n *yaml.Node, want string) string {
 	return ""
 }
 
-// got describes a node for messages. It does not repeat values with an explicit tag,
+// got describes a node for messages. got does not repeat values with an explicit tag,
 // which may be secrets.
 func got(n *yaml.Node) string {
 	switch {

@@ -45,7 +45,7 @@ func (h Host) Has(role string) bool { return slices.Contains(h.Roles, role) }
 // ControlPlane reports whether a host runs the control plane or etcd.
 func (h Host) ControlPlane() bool { return h.Has(inventory.Master) || h.Has(inventory.Etcd) }
 
-// Setting is one value of an inventory. It has a digest instead of the value, which may be
+// Setting is one value of an inventory. Setting has a digest instead of the value, which may be
 // secret.
 type Setting struct {
 	Key    string // such as cluster.kubelet.max_pods

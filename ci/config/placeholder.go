@@ -28,7 +28,7 @@ func (c *Config) Placeholder(name string) (value string, declared bool) {
 	return value, declared
 }
 
-// DefaultPlaceholder returns a text for a variable without a known value. It is a host name
+// DefaultPlaceholder returns a text for a variable without a known value. The text is a host name
 // that no host has, so that most keys of inventories accept it, and it differs by variable.
 func DefaultPlaceholder(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.Trim(name, "_"), "_", "-")) + ".invalid"

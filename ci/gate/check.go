@@ -38,7 +38,7 @@ type Input struct {
 	Old, New *change.Site // nil for a revision without the cluster
 	Rules    Rules
 	Now      time.Time
-	// Rollback is true on the way back to an earlier revision, which may lower versions.
+	// Rollback is true for a rollback to an earlier revision, which may lower versions.
 	Rollback bool
 	// Plan is the digest of the plans of all clusters of the push, and Approved the digest
 	// that was approved; Plan is empty as long as there is no plan.

@@ -147,7 +147,7 @@ func (c Clock) on(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), c.Minutes/60, c.Minutes%60, 0, 0, day.Location())
 }
 
-// String returns the window in words.
+// String returns the window as text.
 func (w Window) String() string {
 	days := strings.Join(w.Days, ", ")
 	if days == "" {

@@ -44,7 +44,7 @@ func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
 }
 
 // keepRuns keeps the journal and the page of each run of deployer that began on a cluster
-// since a time. They are in no output and no log.
+// since a time. The files are in no output and no log.
 func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, since time.Time, j job) error {
 	ctx = context.WithoutCancel(ctx) // also for a run that was interrupted
 	j = p.silent(j)
@@ -92,7 +92,7 @@ func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, sin
 
 // kubeconfigs writes the admin kubeconfigs of clusters to files that only this user can read
 // and that are removed at the end of the run, and returns their paths as kubectl reads them
-// from $KUBECONFIG. They are in no report, and their credentials are masked.
+// from $KUBECONFIG. The files are in no report, and their credentials are masked.
 func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string, error) {
 	dir, err := os.MkdirTemp(r.State, "kubeconfig-*")
 	if err != nil {

@@ -49,13 +49,13 @@ type command struct {
 	program Program
 	args    []string
 	dir     string
-	// deployer is true for this program. It gets an interrupt alone, without the processes
+	// deployer is true for this program. The program gets an interrupt alone, without the processes
 	// that it has started, and has stepsTime to end; other commands have killDelay.
 	deployer bool
 }
 
 const (
-	// stepsTime is the time that a run of deployer has for its steps in flight. It is less
+	// stepsTime is the time that a run of deployer has for its steps in flight. stepsTime is less
 	// than TimeoutStopSec of examples/ci/hook/deployer-ci.service.
 	stepsTime = 10 * time.Minute
 	// killDelay is the time that other commands have to end after SIGTERM. Output of processes

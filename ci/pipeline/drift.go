@@ -77,7 +77,7 @@ func unknownCluster(t *target) error {
 }
 
 // drift reports whether a cluster differs from a revision: from its inventory, or from what
-// its playbooks would do. It sets the text of the plans.
+// its playbooks would do. drift sets the text of the plans.
 func (p *Pipeline) drift(ctx context.Context, t *target, commit string, j job) (differs bool, err error) {
 	dir, err := p.checkout(ctx, commit)
 	if err != nil {

@@ -74,7 +74,7 @@ func (r *run) holdBack(targets []*target) error {
 }
 
 // keepWindow applies the gate control_plane before a step: a window may have ended since the
-// deploy began. It does not hold back the way to a verified revision.
+// deploy began. keepWindow does not hold back the way to a verified revision.
 func (p *Pipeline) keepWindow(t *target, rollback bool) error {
 	if rollback {
 		return nil

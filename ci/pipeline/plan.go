@@ -20,7 +20,7 @@ import (
 const exitRefused = 4
 
 // plan asks the hosts of a cluster: it makes the plan of an apply, and checks whether hosts
-// can leave. It sets the digest that the gate approved_plan compares.
+// can leave. plan sets the digest that the gate approved_plan compares.
 func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	if t.Change.Nothing() || t.after == nil {
 		return nil

@@ -87,7 +87,7 @@ func (p *Pipeline) messageOf(err error) string {
 	return p.Mask(err.Error())
 }
 
-// rollbackTarget returns the cluster with the revisions of the way back; nil when there is
+// rollbackTarget returns the cluster with the revisions of the rollback; nil when there is
 // nothing to do.
 func (p *Pipeline) rollbackTarget(ctx context.Context, t *target, named bool, to string) (*target, error) {
 	from := t.state.LastVerified()

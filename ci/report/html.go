@@ -34,7 +34,7 @@ pre { overflow: auto; border: 1px solid #8888; padding: .6rem } .block, .failed,
 // Clusters, Lines and Steps let the template read a shared change.
 func (g sharedChange) Clusters() []string { return g.clusters }
 
-// Lines returns the change in words.
+// Lines returns the change as text.
 func (g sharedChange) Lines() []string { return g.lines }
 
 // Steps returns the command lines.

@@ -11,7 +11,7 @@ import (
 
 // Markdown returns the summary of a run for a merge request: all clusters side by side,
 // findings, stages, then each distinct change with the clusters that it reaches, and the
-// plans. It is at most maxSummary bytes long; the page of HTML has what is left out.
+// plans. The summary is at most maxSummary bytes long; the page of HTML has what is left out.
 func Markdown(r *Run) string {
 	b := &summary{}
 	subject := strings.ToValidUTF8(r.Subject[:min(len(r.Subject), maxSubject)], "")
@@ -134,7 +134,7 @@ func distinct(clusters []*Cluster) []sharedChange {
 	return out
 }
 
-// Lines returns a change in words, one line for each part.
+// Lines returns a change as text, one line for each part.
 func Lines(c change.Change) (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	switch {

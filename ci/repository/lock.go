@@ -38,7 +38,7 @@ const (
 
 // Lock waits for the lock of a directory, which one run holds at a time, and returns a
 // function that releases it. The kernel releases the lock of a process that is killed, so
-// no stale lock is left. Of the pushes that wait only the newest goes on, after the
+// no stale lock is left. Of the pushes that wait only the newest continues, after the
 // rollbacks that wait: the other pushes return a *SupersededError. name says what the run
 // is about; waiting is called once when the lock is taken.
 func Lock(ctx context.Context, dir string, kind Kind, name string, waiting func(holder string)) (release func(), err error) {

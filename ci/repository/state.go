@@ -32,7 +32,7 @@ type Deploying struct {
 	Steps []string `json:"steps"`
 	Begun int      `json:"begun"`
 	Done  int      `json:"done"`
-	// Rollback is true on the way back to a verified commit.
+	// Rollback is true for a rollback to a verified commit.
 	Rollback bool `json:"rollback,omitempty"`
 	// After is the interrupted deploy that this one followed, and whose effects its steps
 	// take into account; nil for none. Its own After is nil.

@@ -39,7 +39,7 @@ type Node struct {
 	Reason   string // reason and message of the condition Ready
 	Version  string // version of the kubelet, such as v1.36.3
 	Cordoned bool
-	// CordonedBy is the run of deployer that has cordoned the node; empty when somebody else
+	// CordonedBy is the run of deployer that has cordoned the node; empty when another user
 	// has.
 	CordonedBy string
 }

@@ -42,7 +42,7 @@ type Result struct {
 	// Cordoned are the nodes that an administrator or another program has cordoned.
 	Cordoned []string `json:"cordoned,omitempty"`
 	// LeftCordoned are the nodes that a run of deployer has cordoned, and that take no pods
-	// until they are uncordoned. The run was killed, failed, or goes on.
+	// until they are uncordoned. The run was killed, failed, or is in progress.
 	LeftCordoned []LeftCordoned `json:"left_cordoned,omitempty"`
 	// Replacements is the order in which broken machines may be replaced.
 	Replacements []Replacement `json:"replacements,omitempty"`
@@ -63,7 +63,7 @@ type Versioned struct {
 }
 
 // Equal reports whether the cluster has all hosts of the inventory and no others, works,
-// runs the wanted versions, and has no node that a run of deployer has left cordoned. It does not cover files and units: a check of the
+// runs the wanted versions, and has no node that a run of deployer has left cordoned. Equal does not cover files and units: a check of the
 // installation compares those.
 func (r Result) Equal() bool {
 	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Older)+len(r.Newer)+len(r.LeftCordoned) == 0

@@ -13,7 +13,7 @@ import (
 	"deployer/inventory"
 )
 
-// confirmTask returns the prompt of a run with --step, shown before each task. It
+// confirmTask returns the prompt of a run with --step, shown before each task. confirmTask
 // repeats the question until the answer is valid; the end of the input means no.
 func confirmTask(in io.Reader, out io.Writer) func(context.Context, string, []string) schedule.Answer {
 	lines := bufio.NewScanner(in)

@@ -159,7 +159,7 @@ func (o *restoreOptions) keyFiles() error {
 }
 
 // removeFetchedSnapshot removes the copies of a snapshot and its keys that a restore has
-// fetched, from a host or an object store, when no resume needs them any more. It leaves
+// fetched, from a host or an object store, when no resume needs them any more. removeFetchedSnapshot leaves
 // files of the user, and does nothing for other runs.
 func removeFetchedSnapshot(r *runs.Run) error {
 	dir, err := fetchedSnapshots()
@@ -191,7 +191,7 @@ func fetchedSnapshots() (string, error) {
 const resumableFor = 7 * 24 * time.Hour
 
 // removeAbandonedSnapshots removes the copies of snapshots and keys that restores have fetched
-// which did not end. It leaves files of other names.
+// which did not end. removeAbandonedSnapshots leaves files of other names.
 func removeAbandonedSnapshots() error {
 	dir, err := fetchedSnapshots()
 	if err != nil {

@@ -75,8 +75,8 @@ func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice 
 	return fetched, nil
 }
 
-// openFor returns a runner for a verb that continues or takes back a run, with the history
-// that open returns. It remembers passwords, because hosts may be asked twice: for their
+// openFor returns a runner for a verb that continues or reverts a run, with the history
+// that open returns. The runner remembers passwords, because hosts may be asked twice: for their
 // records and in the run. The caller must close the runner's history.
 func (o historyOptions) openFor(ctx context.Context, e env, suffice func([]*history.Entry) bool, whole func([]*history.Entry) []string) (runs.Runner, error) {
 	runner := newRunner(e)

@@ -64,7 +64,7 @@ func limitToChanged(options *build.Options) error {
 	return err
 }
 
-// countBuilt counts the images that a build makes anew.
+// countBuilt counts the images that a build makes.
 func countBuilt(options *build.Options) *int {
 	count, progress, list := new(int), options.Progress, options.Images
 	options.Progress = func(ev build.Event) {

@@ -4,7 +4,7 @@
 // Exit codes are part of its interface; see exit_codes.go.
 //
 // The package holds one file for each verb and its output, and no rules of its own: a verb
-// reads flags and prints, package runs does the work. That is why it has more files than
+// reads flags and prints, package runs does the work. Therefore the package has more files than
 // other packages.
 package main
 

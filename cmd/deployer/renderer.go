@@ -10,7 +10,7 @@ import (
 	"deployer/engine/view"
 )
 
-// display opens the renderer of a run. It is opened just before the first connection;
+// display opens the renderer of a run. The renderer is opened just before the first connection;
 // until then prompts use the terminal.
 type display struct {
 	open func() view.Renderer

@@ -19,9 +19,9 @@ func writePrivate(path string, content []byte) error {
 	})
 }
 
-// writePrivateWith writes a file with mode 0600, whose content write gives. It replaces an
+// writePrivateWith writes a file with mode 0600, whose content write gives. writePrivateWith replaces an
 // existing file by a new one, when all is written, so that a process which has the old file
-// open cannot read the content. It follows links, and writes to files that are not regular,
+// open cannot read the content. writePrivateWith follows links, and writes to files that are not regular,
 // such as pipes.
 func writePrivateWith(path string, write func(io.Writer) error) error {
 	real, err := filepath.EvalSymlinks(path)

@@ -14,7 +14,7 @@ type abandonableWriter struct {
 	done chan error
 }
 
-// newAbandonableWriter returns a writer for one goroutine at a time. It starts a
+// newAbandonableWriter returns a writer for one goroutine at a time. newAbandonableWriter starts a
 // goroutine that ends when gone is closed, or with the process if w never returns.
 func newAbandonableWriter(w io.Writer, gone <-chan struct{}) *abandonableWriter {
 	d := &abandonableWriter{gone: gone, jobs: make(chan []byte), done: make(chan error, 1)}

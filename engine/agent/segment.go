@@ -12,7 +12,7 @@ import (
 	"deployer/engine/sanitize"
 )
 
-// maxSegments is the maximum number of segments in flight. One is usual; the others
+// maxSegments is the maximum number of segments in flight. Usually one segment is in flight; the others
 // are single modules that an action runs meanwhile.
 const maxSegments = 32
 
@@ -110,7 +110,7 @@ func (s *server) ended(ctx context.Context, run *runningSegment) error {
 }
 
 // runSegment runs the steps of a segment until one fails, or in a check to the end,
-// or until the segment is ended. It holds the lock of the state directory meanwhile,
+// or until the segment is ended. runSegment holds the lock of the state directory meanwhile,
 // unless the run is a check.
 func (s *server) runSegment(ctx context.Context, id uint32, seg engine.Segment, run *runningSegment) (failed error) {
 	var log *statedir.Journal

@@ -33,7 +33,7 @@ type ServeOptions struct {
 
 // Serve serves one controller until it says good-bye or is lost, and returns when
 // the steps in flight have ended: nil after a good-bye. Serve does not close in or
-// out; the caller must, if the process goes on, as a read may still be blocked.
+// out; the caller must, if the process continues, as a read may still be blocked.
 //
 // When ctx ends, steps in flight are cancelled.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Registry, opts ServeOptions) error {

@@ -15,7 +15,7 @@ import (
 // variable matches the names by which expressions and templates can read a variable.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// collectSets records the variables that the task gives to later ones. They are known
+// collectSets records the variables that the task gives to later ones. The variables are known
 // before the run, so that each task knows what it waits for. With register, the values are
 // fields of the registered name.
 func (c *compiler) collectSets(d *lang.Document, t *program.Task, args *yaml.Node) {

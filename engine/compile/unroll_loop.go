@@ -117,7 +117,7 @@ func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteratio
 	}
 }
 
-// whyUnknown returns what the list of a loop reads that only the run computes. It is empty
+// whyUnknown returns what the list of a loop reads that only the run computes. The result is empty
 // when everything is known, or when only variables of the inventory lead there and the
 // include has a condition.
 func (c *compiler) whyUnknown(x taskContext, l *program.Loop, conditional bool) string {

@@ -25,7 +25,7 @@ type Verdict struct {
 	Expression string `yaml:"expression" json:"expression"` // as written
 	Place      string `yaml:"place" json:"place"`           // file:line:column
 	Holds      bool   `yaml:"holds" json:"holds"`
-	// Saw holds the values that the expression has read, as "name: value". It is empty for
+	// Saw holds the values that the expression has read, as "name: value". Saw is empty for
 	// a condition that holds.
 	Saw []string `yaml:"saw,omitempty" json:"saw,omitempty"`
 }

@@ -49,8 +49,8 @@ func unquote(s string) string {
 	return b.String()
 }
 
-// memory reads MemTotal and SwapTotal, in bytes; proc_meminfo(5). They are
-// given in kB, which means KiB there.
+// memory reads MemTotal and SwapTotal, in bytes; proc_meminfo(5). The file has
+// them in kB, which means KiB there.
 func (h host) memory() (total, swap int64) {
 	for line := range strings.Lines(h.read("/proc/meminfo")) {
 		fields := strings.Fields(line)

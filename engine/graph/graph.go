@@ -1,7 +1,7 @@
 // Package graph sorts nodes: [Graph.AddEdge] says which node comes before which,
 // [Graph.Order] returns an order that respects every edge, or the cycle that makes
 // one impossible. The compiler of playbooks sorts handlers with it, and finds roles,
-// labels and barriers that wait for each other. It knows nothing of its nodes.
+// labels and barriers that wait for each other. A Graph knows nothing of its nodes.
 //
 // Results are deterministic: where the edges leave a choice, nodes come in the
 // order in which they were added. A Graph is not safe for concurrent use.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descend opens the directory at the end of the components in one system call. It
+// descend opens the directory at the end of the components in one system call. descend
 // succeeds only for what step by step leads to the same directory: no component is a
 // link (RESOLVE_NO_SYMLINKS) or leads up. After false, whatever the reason, the caller
 // walks: it follows links by the rule, names the missing component, and serves kernels

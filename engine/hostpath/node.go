@@ -35,7 +35,7 @@ func (n *Node) Close() { _ = n.file.Close() }
 func (n *Node) Stat() (fs.FileInfo, error) { return n.file.Stat() }
 
 // Real returns a path of this process that names the node, even if the node was
-// renamed. It is valid until Close.
+// renamed. The path is valid until Close.
 func (n *Node) Real() string { return realOf(n.file) }
 
 func realOf(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }

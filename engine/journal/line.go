@@ -26,7 +26,7 @@ var copyBuffers = sync.Pool{New: func() any { return &lineBuffer{brief: true} }}
 
 // AppendCopy appends the line of an event for a copy of the journal on another machine:
 // without the output of the step, as in the journal, and without diffs, because diffs show
-// the content of files of other hosts. It has times of events to the
+// the content of files of other hosts. The copy has times of events to the
 // millisecond, durations to the microsecond, and no start times of steps by the clocks of
 // hosts: such digits compress badly and are most of the size.
 func AppendCopy(out []byte, e engine.Event) ([]byte, error) {

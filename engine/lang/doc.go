@@ -4,11 +4,11 @@
 // be expressions ([Value]). The functions and the syntax that the expressions have beyond
 // the library github.com/expr-lang/expr are those of package dialect.
 //
-// Everything is compiled once, before any host is contacted, with its place in the file.
+// Each expression, text and template is compiled once, before any host is contacted, with its place in the file.
 // [Refs] are the variables that it may read; a [VarUse] is one that it reads in any case,
 // so that the absence of the variable is an error of the playbook.
 //
-// It is evaluated for each host with the host's [Vars]: the variables of the inventory
+// Evaluation is for one host at a time, with the host's [Vars]: the variables of the inventory
 // and of tasks, with the [Scope] of the play, the role, the block and the task on
 // top. Compiled things are safe for concurrent use, Vars are not.
 //

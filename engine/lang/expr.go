@@ -176,7 +176,7 @@ func (e *Expr) wrap(err error) error {
 	return e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice)
 }
 
-// Describe returns the type of a value in words, for errors.
+// Describe returns a description of the type of a value, for errors.
 func Describe(v any) string {
 	switch t := v.(type) {
 	case nil:

@@ -10,7 +10,7 @@
 //
 //   - exact when no earlier change on its host affects what it checks. Applied, it does
 //     what the plan shows, or less, or fails.
-//   - inexact when an earlier change does. It may only touch what the plan shows, but with
+//   - inexact when an earlier change does. The step may only touch what the plan shows, but with
 //     another content.
 //   - unknown when it uses the result of a step that a dry run does not execute. The plan
 //     marks it as unknown, and the step may do anything.
@@ -30,7 +30,7 @@ import (
 // Format is the number of the format of plans; plans of another format are refused.
 const Format = 1
 
-// Plan has the changes that a run would make. It contains no secrets.
+// Plan has the changes that a run would make. Plan contains no secrets.
 type Plan struct {
 	Format     int                `json:"format"`
 	Deployer   string             `json:"deployer"` // version of the program

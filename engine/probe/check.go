@@ -83,7 +83,7 @@ func checkDNS(ctx context.Context, t Target) (string, error) {
 	return strings.Join(found, " "), nil
 }
 
-// checkHTTP succeeds for a status below 400. It follows no redirect, as the target
+// checkHTTP succeeds for a status below 400. checkHTTP follows no redirect, as the target
 // itself is tested.
 func checkHTTP(ctx context.Context, t Target) (string, error) {
 	if !strings.HasPrefix(t.Address, t.Kind+"://") {

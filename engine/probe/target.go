@@ -1,6 +1,6 @@
 // Package probe is a small HTTP service that tests a network from the place where it
 // runs: `deployer verify` starts it in pods and requests checks of other pods,
-// services and names. It is part of the agent program, so the image of such a pod is
+// services and names. The service is part of the agent program, so the image of such a pod is
 // one file.
 //
 //	GET  /ok        200 "ok"

@@ -29,7 +29,7 @@ func (b *Block) Duration(key string, d Duration, vars *lang.Vars) (time.Duration
 	return out, nil
 }
 
-// ParseDuration reads a duration such as 2m or 90s, or 0. It may not be negative.
+// ParseDuration reads a duration such as 2m or 90s, or 0. The duration may not be negative.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {

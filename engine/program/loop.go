@@ -18,7 +18,7 @@ type Loop struct {
 }
 
 // SetItem sets the variables of an item and of its position, from 0, until the caller pops
-// them. They win over all other variables of these names.
+// them. These variables have precedence over all others of their names.
 func (l *Loop) SetItem(vars *lang.Vars, index int, item any) {
 	vars.SetFixed(l.Var, item)
 	if l.IndexVar != "" {

@@ -5,7 +5,7 @@ import (
 )
 
 // User returns the name of the user that the programs of the task run as; see
-// engine.Command. It is empty for the agent's own user. The caller has pushed the scopes.
+// engine.Command. The name is empty for the agent's own user. The caller has pushed the scopes.
 func (t *Task) User(vars *lang.Vars) (string, error) {
 	if t.RunAs == nil {
 		return "", nil

@@ -45,7 +45,7 @@ func (t *Task) Replacing(id, module string, args any) (*Task, error) {
 	return other, nil
 }
 
-// InspectArgs records what the arguments tell before the run: whether the task only reads,
+// InspectArgs records what is known from the arguments before the run: whether the task only reads,
 // and whether it has a gate. For arguments with {{ }}, args holds the defaults of the kind.
 func (t *Task) InspectArgs(args any) {
 	if l, ok := args.(engine.ReadOnlyTask); ok {

@@ -29,7 +29,7 @@ type Conn struct {
 const ChunkSize = 128 << 10
 
 // readBuffer is the size of the read buffer in bytes, for small frames; large
-// payloads bypass it. It is small because a controller has a thousand connections.
+// payloads bypass it. readBuffer is small because a controller has a thousand connections.
 const readBuffer = 4 << 10
 
 // outgoing holds buffers for frames that are being sent. All connections share them,

@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultHeartbeat is the interval between heartbeats, DefaultIdleTimeout the time
-// without any byte after which the other end is lost. They detect a hung network within
+// without any byte after which the other end is lost. Both together detect a hung network within
 // 15 seconds and tolerate four late heartbeats.
 const (
 	DefaultHeartbeat   = 3 * time.Second

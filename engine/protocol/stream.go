@@ -6,7 +6,7 @@ import (
 )
 
 // Stream is the receiving side of one blob: the goroutine that receives frames
-// pushes chunks, another one reads them. It holds at most Window bytes and grants
+// pushes chunks, another one reads them. Stream holds at most Window bytes and grants
 // the sender more as they are read.
 type Stream struct {
 	conn *Conn

@@ -1,11 +1,11 @@
 // Package record keeps copies of a run's journal on hosts, so that another machine can
 // show the run, continue it and revert it.
 //
-// A [Recorder] gets the events of a run. It encodes them in chunks, about one a second,
+// A [Recorder] gets the events of a run. The Recorder encodes them in chunks, about one a second,
 // and appends the chunks to the record of the run on each keeper: a host that the
 // scheduler hands to it with its session (see schedule.Options.Recorder). The header is on
 // a keeper's disk before the run changes any host. A keeper that is slow or lost falls
-// behind and is brought up to date when it can be: no host and no step waits for it. One
+// behind and is brought up to date when it can be: no host and no step waits for it. A single
 // goroutine makes chunks, and one for each session with a keeper sends them; Close ends
 // them all.
 //

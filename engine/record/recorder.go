@@ -29,7 +29,7 @@ const (
 // Options describe the record of a run.
 type Options struct {
 	Header journal.Header
-	// Plan is the content of the file of the plan that the run applies; nil for none. One
+	// Plan is the content of the file of the plan that the run applies; nil for none. A plan
 	// of more than 16 MiB is left out.
 	Plan []byte
 	// Keepers are the hosts that keep the record.
@@ -149,7 +149,7 @@ func (r *Recorder) makeChunks() {
 	}
 }
 
-// flush makes chunks of the waiting lines, unless the record would exceed the limit. It
+// flush makes chunks of the waiting lines, unless the record would exceed the limit. flush
 // packs them without r.mu, for which all hosts of the run wait.
 func (r *Recorder) flush(limit int) {
 	r.packing.Lock()

@@ -1,7 +1,7 @@
 // Package redact removes known secrets from texts, in all usual encodings.
 //
 // A [Set] holds secrets in all the forms that tools write them in (see forms.go).
-// It is filled before a run with what the inventory and the playbook mark, and
+// The Set is filled before a run with what the inventory and the playbook mark, and
 // during the run with the outputs of secret steps. Text replaces each form by
 // [Mark].
 //

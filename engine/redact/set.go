@@ -99,7 +99,7 @@ func marked(text string, parts []span) string {
 	return out.String()
 }
 
-// whole finds the forms in a text. It searches at every offset, also within a form that was
+// whole finds the forms in a text. whole searches at every offset, also within a form that was
 // found, because another form may begin there and end later.
 func (s *Set) whole(text string) []span {
 	var out []span

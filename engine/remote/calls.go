@@ -84,7 +84,7 @@ func entriesOf(m protocol.JournalMessage) ([]engine.JournalEntry, error) {
 	return entries, nil
 }
 
-// handleJournalPage handles a journal. One that nobody waits for is dropped without
+// handleJournalPage handles a journal. A journal that no caller waits for is dropped without
 // decoding.
 func (s *Session) handleJournalPage(f protocol.Frame) error {
 	s.mu.Lock()

@@ -25,7 +25,7 @@ type Options struct {
 	// Become is the method by which the login user becomes root, unless it is root
 	// already; none when empty.
 	Become Become
-	// Password is the password for Become; empty when there is none. It is sent at most
+	// Password is the password for Become; empty when there is none. Password is sent at most
 	// once a connection, at the prompt.
 	Password string
 	// Dir is a directory on the host for the agent and its state, tried before the

@@ -94,7 +94,7 @@ func (s *Session) requestRecord(ctx context.Context, ask protocol.RecordMessage)
 	}
 }
 
-// handleRecordReply passes an answer on. One that nobody waits for is dropped without
+// handleRecordReply passes an answer on. An answer that no caller waits for is dropped without
 // decoding.
 func (s *Session) handleRecordReply(f protocol.Frame) error {
 	s.mu.Lock()

@@ -57,7 +57,7 @@ func (c *connector) startAsRoot(ctx context.Context, lines string) (*RootProgram
 // Stdout implements transport.Process.
 func (p *RootProgram) Stdout() io.Reader { return p.out }
 
-// Stderr implements transport.Process. It has nothing of the way to root.
+// Stderr implements transport.Process. The output of the privilege escalation is not in it.
 func (p *RootProgram) Stderr() string { return p.ownStderr(p.Process.Stderr()) }
 
 // Wait implements transport.Process.

@@ -19,7 +19,7 @@ const (
 	chunksInFlight = 2
 )
 
-// send sends the agent to a host that waits for it. It may take any time as long as
+// send sends the agent to a host that waits for it. send may take any time as long as
 // the host takes chunks.
 func (c *connector) send(ctx context.Context, t *probe) error {
 	program, err := c.opts.Binaries.program(t.arch())

@@ -16,7 +16,7 @@ type section struct {
 	nodes []node
 }
 
-// node is an element of a section. One field is set, besides kind and when.
+// node is an element of a section. Exactly one field is set, besides kind and when.
 type node struct {
 	kind    program.OpKind // OpTask, OpBlock, OpBarrier, OpLabel, OpFlush; opNeeds
 	task    *program.Task

@@ -1,7 +1,7 @@
 // Package rollout decides which hosts may be changed next when a change reaches
 // hosts that are in use: canaries of each group first, each alone; after these
 // have proved the change harmless, the others, a limited number at a time, in turns
-// over the values of a property such as the zone. It is pure: no host, no clock, no
+// over the values of a property such as the zone. The package is pure: no host, no clock, no
 // lock. The scheduler reports the outcome on each host and calls [Rollout.Next] for the hosts that
 // may enter.
 //
@@ -9,7 +9,7 @@
 // waits, enters, and leaves with an Outcome; otherwise the rollout passes it over. A canary or a critical host that fails stops the rollout, and so do
 // more failures than the rules allow. No host enters after that.
 //
-// After an interrupted run some hosts are still out of service. They enter first and count
+// After an interrupted run some hosts are still out of service. These hosts enter first and count
 // for the limits, so that a new run does not add more hosts to them.
 package rollout
 
@@ -53,13 +53,13 @@ type Entrant struct {
 	// Domains limit the hosts that are inside together with this one.
 	Domains []Domain
 	// Interrupted is true when an earlier run was interrupted while the host was inside, so
-	// that the host may be out of service. It enters before others and, while it waits,
+	// that the host may be out of service. Such a host enters before others and, while it waits,
 	// counts as inside for them.
 	Interrupted bool
 	// Finishing is true for an interrupted host on which nothing is left to change: it enters
 	// at once, and is no canary.
 	Finishing bool
-	// FailedBefore is true when the host failed in a run that this one resumes. It enters
+	// FailedBefore is true when the host failed in a run that this one resumes. Such a host enters
 	// after others, and is a canary only when no other host of the group may be one.
 	FailedBefore bool
 }

@@ -10,7 +10,7 @@ type Group struct {
 	// MaxParallel is the maximum number of hosts of the group inside, beside
 	// Entrant.MaxParallel; 0 for no limit.
 	MaxParallel int
-	// MaxFail is the number of hosts of the group that may fail before the rollout stops. It
+	// MaxFail is the number of hosts of the group that may fail before the rollout stops. MaxFail
 	// replaces Entrant.MaxFail for these hosts. Below 0 there is none.
 	MaxFail int
 }

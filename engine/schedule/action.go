@@ -143,7 +143,7 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 
 // withholdsTexts reports whether errors and progress of an action may contain what its task
 // keeps secret: those of programs and servers that a playbook names. The actions of
-// deployer's own roles say what is wrong with keys in words of their own.
+// deployer's own roles describe what is wrong with keys by fixed texts.
 func withholdsTexts(t *program.Task) bool { return t.Secret && !t.Kind.Internal }
 
 // withheld returns the failure of an action without the texts of its error. The end of a time

@@ -97,7 +97,7 @@ func (s *actionContext) RunOn(ctx context.Context, host, module string, args eng
 	return s.host.runStep(ctx, on, step)
 }
 
-// session returns the session of a host of the run, which connects itself. It connects to
+// session returns the session of a host of the run, which connects itself. session connects to
 // other hosts on first use; the attempt continues when the caller stops waiting, and its
 // failure is final for the run.
 func (s *actionContext) session(ctx context.Context, host string) (session.Session, error) {

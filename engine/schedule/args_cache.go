@@ -9,7 +9,7 @@ import (
 	"deployer/jsontypes"
 )
 
-// normalizer converts the variables of all hosts to the types of playbooks. It converts
+// normalizer converts the variables of all hosts to the types of playbooks. normalizer converts
 // parts that hosts share, such as the map of all hosts, once: for a thousand hosts that
 // saves a million conversions.
 type normalizer struct{ seen map[uintptr]normalized }

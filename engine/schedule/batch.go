@@ -20,7 +20,7 @@ type batch struct {
 	begun bool       // guarded by the coordinator's lock
 }
 
-// cutBatches assigns the hosts of serial plays to batches. It cuts batches from all hosts
+// cutBatches assigns the hosts of serial plays to batches. cutBatches cuts batches from all hosts
 // of the play, in inventory order, before the run: the loss of a host moves no other host
 // to an earlier batch.
 func (r *run) cutBatches() {
@@ -76,7 +76,7 @@ func (b *batch) title() string {
 	return fmt.Sprintf("batch %d of %d: %s", b.index+1, len(b.all), shortlist.Names(names, maxNamed))
 }
 
-// awaitBatch waits until the batches before b have ended the play. It aborts the run when
+// awaitBatch waits until the batches before b have ended the play. awaitBatch aborts the run when
 // all hosts of one of them were lost: the same cause would break the next batch.
 func (c *coordinator) awaitBatch(ctx context.Context, h *host, b *batch) error {
 	for _, before := range b.all[:b.index] {

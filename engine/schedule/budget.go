@@ -14,7 +14,7 @@ import (
 // maxNamed is the maximum number of hosts that a text of the scheduler names.
 const maxNamed = 5
 
-// budget counts the lost hosts of each group against the failure budget. It does not count
+// budget counts the lost hosts of each group against the failure budget. budget does not count
 // cancelled hosts, because their cause counts, and hosts that were down before the run.
 type budget struct {
 	mu      sync.Mutex

@@ -14,7 +14,7 @@ const (
 	interruptedCleanupTimeout = 15 * time.Second
 )
 
-// runCleanups runs the cleanups of a host that leaves the run before its end. It must be
+// runCleanups runs the cleanups of a host that leaves the run before its end. runCleanups must be
 // called before the host is parked, so that hosts that wait for their turn find the states
 // ended.
 func (h *host) runCleanups(ctx context.Context) {

@@ -8,7 +8,7 @@ import (
 	"deployer/engine/program"
 )
 
-// coordinator holds all waits of hosts for each other. One lock guards its fields; no slow
+// coordinator holds all waits of hosts for each other. A single lock guards its fields; no slow
 // operation runs under the lock.
 type coordinator struct {
 	mu         sync.Mutex

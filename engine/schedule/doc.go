@@ -14,6 +14,6 @@
 // The files in the order in which a host executes them: run.go, host.go, operation.go, task.go, render.go,
 // segment.go, dispatch.go, result.go. Other files hold the waits (coordinator.go,
 // sync_point.go, throttle.go, run_once.go, rollout.go) and check mode (check_mode.go,
-// preview.go). They share the cursor and the coordinator's lock, which is why they are one
+// preview.go). All files share the cursor and the coordinator's lock; therefore they are one
 // package of more than 35 files. Connections and the run lock are package session.
 package schedule

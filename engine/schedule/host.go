@@ -94,7 +94,7 @@ type hostFailure struct {
 	step    string // its name
 	// unreachable is true when the connection is lost: no rescue part can run.
 	unreachable bool
-	// cancelled is true when the host did not fail but cannot continue. It does not count
+	// cancelled is true when the host did not fail but cannot continue. cancelled does not count
 	// against the budget.
 	cancelled bool
 	// runOnce is true for the failure of a run_once task: all hosts of the play fail.
@@ -126,7 +126,7 @@ func (h *host) work(ctx context.Context) {
 	h.park(ctx, err)
 }
 
-// walk runs the program. It turns a panic of the scheduler or of an action into a failure
+// walk runs the program. walk turns a panic of the scheduler or of an action into a failure
 // of this host, so that one task never ends the run of all.
 func (h *host) walk(ctx context.Context) (err error) {
 	defer func() {

@@ -52,7 +52,7 @@ type Options struct {
 	Expect func(host, step string) *engine.Expect
 	// Hosts are the hosts of the run, in inventory order.
 	Hosts []string
-	// Missing are hosts of the run that are known to be down, each with the reason. They are
+	// Missing are hosts of the run that are known to be down, each with the reason. These hosts are
 	// not connected to, leave the run at its start, and are unreachable in its report. They
 	// are no members of the groups of Budget and of plays, so that they do not count as lost
 	// and shares are those of the other hosts.

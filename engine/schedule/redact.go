@@ -46,7 +46,7 @@ type redactingSink struct {
 // Emit passes a redacted event on.
 func (s redactingSink) Emit(e engine.Event) { s.next.Emit(s.r.Event(e)) }
 
-// Event returns e without secrets. It copies the values that e points to.
+// Event returns e without secrets. Event copies the values that e points to.
 func (r *Redactor) Event(e engine.Event) engine.Event {
 	if e.Result != nil && !r.harmless(e.Result) {
 		res := r.Result(*e.Result)

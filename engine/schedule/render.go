@@ -29,7 +29,7 @@ type rendered struct {
 	reason  string
 }
 
-// render renders the task. It leaves the variables unchanged.
+// render renders the task. render leaves the variables unchanged.
 func (h *host) render(ctx context.Context, c *taskCall, at *iteration) (*rendered, error) {
 	t := c.task
 	defer h.vars.PopTo(h.vars.Depth())

@@ -41,7 +41,7 @@ type runOnceOutcome struct {
 	tentative tentative
 }
 
-// runOnceFailure describes the failure of a run_once task. It blames the task, not the
+// runOnceFailure describes the failure of a run_once task. runOnceFailure blames the task, not the
 // elected host: every other host would have failed too.
 func runOnceFailure(step, host, message string) string {
 	return fmt.Sprintf("%q failed (run once, on %s): %s", step, host, message)

@@ -75,7 +75,7 @@ func (l *Connection) get(ctx, stop context.Context, attempts int) (*opened, erro
 	}
 }
 
-// dial connects for all callers of get. It does not try a machine again that was given up
+// dial connects for all callers of get. dial does not try a machine again that was given up
 // in this run.
 func (l *Connection) dial(ctx, stop context.Context, attempts int) (s *opened, err error) {
 	defer func() {
@@ -91,7 +91,7 @@ func (l *Connection) dial(ctx, stop context.Context, attempts int) (s *opened, e
 	return l.dialWithRetry(ctx, stop, attempts)
 }
 
-// dialWithRetry connects and retries temporary errors. It holds no slot of the semaphore between attempts.
+// dialWithRetry connects and retries temporary errors. dialWithRetry holds no slot of the semaphore between attempts.
 func (l *Connection) dialWithRetry(ctx, stop context.Context, attempts int) (*opened, error) {
 	wait := l.run.opts.Retry.Initial
 	for try := 1; ; try++ {

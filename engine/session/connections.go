@@ -42,7 +42,7 @@ type Connections struct {
 	all map[string]*Connection
 }
 
-// Open returns the connections of a run on hosts. It connects to nothing yet. The run lock
+// Open returns the connections of a run on hosts. Open connects to nothing yet. The run lock
 // is for these hosts and for its guards.
 func Open(opts Options, hosts []string) *Connections {
 	opts.Retry = opts.Retry.WithDefaults()

@@ -16,7 +16,7 @@ type Session interface {
 	// Facts returns the facts that the agent gathered at its start.
 	Facts() engine.Facts
 	// Run runs a segment, calls on with each result in the order of the steps, and
-	// returns after the last. It stops after the first step that fails without
+	// returns after the last. Run stops after the first step that fails without
 	// IgnoreErrors. An error means a failure of the connection; its method
 	// Retryable() bool reports whether a new connection can help.
 	Run(ctx context.Context, seg engine.Segment, on func(engine.Result)) error

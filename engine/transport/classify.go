@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Classify returns an *Error for the error of a dial or a handshake. It decides by
+// Classify returns an *Error for the error of a dial or a handshake. Classify decides by
 // the type of err and never by its text; fallback is the kind when the type decides
 // nothing. An *Error is returned unchanged.
 func Classify(host string, stage Stage, err error, fallback Kind) *Error {

@@ -13,7 +13,7 @@ import (
 type member struct{ name, source string }
 
 // writeArchive writes a tar.gz with the publishers' layout, without dates, so that the
-// same programs give the same bytes. It compresses lightly, because such an archive
+// same programs give the same bytes. writeArchive compresses lightly, because such an archive
 // travels once.
 func writeArchive(path string, members []member) (err error) {
 	file, err := os.Create(path)

@@ -91,7 +91,7 @@ type builder struct {
 }
 
 // Build makes every wanted artifact that is missing or has other inputs than before, and
-// returns the index that it has written into options.Dir. It makes several outputs at
+// returns the index that it has written into options.Dir. Build makes several outputs at
 // once, compiles one module set after another, since the Go compiler uses all cores, and
 // waits for another process that builds into the same directory. A failure does not stop the other outputs; all errors
 // are returned together, and the index lists the existing outputs.

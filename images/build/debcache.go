@@ -62,7 +62,7 @@ func listsFingerprint(dir string) (string, error) {
 	return keyOf(inputs...), err
 }
 
-// closure returns the cached closure of roots, computed anew when apt's lists have
+// closure returns the cached closure of roots, computed again when apt's lists have
 // changed.
 func (c debCache) closure(ctx context.Context, roots ...string) ([]deb, error) {
 	path := filepath.Join(c.dir, "closure-"+keyOf("closure 2", c.lists, c.arch, strings.Join(roots, " "))+".json")

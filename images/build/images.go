@@ -111,7 +111,7 @@ func (b *builder) imageVersion(in *imageInputs, kubernetes string) (string, erro
 	return version, nil
 }
 
-// imageOrigin says in words where the content of the image comes from.
+// imageOrigin describes where the content of the image comes from.
 func (b *builder) imageOrigin(in *imageInputs) string {
 	var parts []string
 	for _, m := range in.modules {

@@ -11,7 +11,7 @@ import (
 )
 
 // missingLibraries lists the shared libraries that programs and libraries of the tree
-// need and the tree lacks. It proves, at build time, that the omitted packages are not
+// need and the tree lacks. missingLibraries proves, at build time, that the omitted packages are not
 // needed. below are the names of files of the image's base.
 func (t tree) missingLibraries(below ...string) error {
 	have := map[string]bool{}

@@ -36,7 +36,7 @@ type PackageLock struct {
 type LockedImage struct {
 	Name string `yaml:"name"`
 	Arch string `yaml:"arch"`
-	// Wanted lists the packages of the image file; other ones are resolved anew.
+	// Wanted lists the packages of the image file; other ones are resolved again.
 	Wanted   []string        `yaml:"wanted,flow,omitempty"`
 	Packages []LockedPackage `yaml:"packages,omitempty"`
 	// Base is a base of a registry with the manifest digest.

@@ -19,8 +19,8 @@ type Entry struct {
 	// Keepers are the hosts that have a record of the run, in the order in which they were
 	// asked.
 	Keepers []string
-	// Holder is the holder of the run lock of a host when it is this run, which then goes
-	// on; else nil.
+	// Holder is the holder of the run lock of a host when it is this run, which is then in
+	// progress; else nil.
 	Holder *lock.Holder
 	// PlanFile is a copy of the plan that the run applies, from a host; empty for none.
 	PlanFile string

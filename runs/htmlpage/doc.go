@@ -7,7 +7,7 @@
 // script draws the lanes, of which only those in sight are drawn, and lists the steps of
 // the host that is selected.
 //
-// Names of hosts and steps and the texts of errors are hostile. They reach the page through
+// Names of hosts and steps and the texts of errors are hostile. These texts reach the page through
 // html/template only, and the script puts them into text nodes only. The
 // Content-Security-Policy of the page allows the style and the script of this package, by
 // their SHA-256, and no request to anywhere.

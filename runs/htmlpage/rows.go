@@ -41,7 +41,7 @@ type HostRow struct {
 	Counts, Steps, Waited, Last string
 }
 
-// counts returns the number of steps by outcome, in words.
+// counts returns the number of steps by outcome, as text.
 func counts(by map[timeline.Outcome]int) string {
 	var out []string
 	for _, how := range timeline.Outcomes() {

@@ -115,7 +115,7 @@ func (m *metrics) hosts() map[string]int {
 
 func timestamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// writeFile writes the metrics to a file. It replaces the file as a whole, as node_exporter
+// writeFile writes the metrics to a file. writeFile replaces the file as a whole, as node_exporter
 // may read it at any time, and everybody may read it.
 func (m *metrics) writeFile(path string) error { return prometheus.WriteToTextfile(path, m.registry()) }
 

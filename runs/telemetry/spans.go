@@ -84,7 +84,7 @@ func (s *Span) Environment() []string {
 	return out
 }
 
-// Finish sends what is left and returns the first error of the exporter. It takes 10 s at most.
+// Finish sends what is left and returns the first error of the exporter. Finish takes 10 s at most.
 func (s *Spans) Finish(ctx context.Context) error {
 	if s == nil {
 		return nil

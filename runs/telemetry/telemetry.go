@@ -62,7 +62,7 @@ func (r *Reporter) Emit(e engine.Event) {
 	}
 }
 
-// Finish sends the reports and returns the errors of those that failed. It takes 10 s at
+// Finish sends the reports and returns the errors of those that failed. Finish takes 10 s at
 // most. No event may come later.
 func (r *Reporter) Finish(ctx context.Context) []error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)

@@ -31,8 +31,8 @@ type Part struct {
 }
 
 // CriticalPath returns the parts that follow each other from the start of the run to its
-// end without a break: the run is shorter only when one of them is. It goes back from the
-// end of the host that ended last; where that host waited for another one, it goes on with
+// end without a break: the run is shorter only when one of them is. CriticalPath goes back from the
+// end of the host that ended last; where that host waited for another one, it continues with
 // the other one.
 func (t *Timeline) CriticalPath() []Part {
 	var last *Host

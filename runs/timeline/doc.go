@@ -7,6 +7,6 @@
 // goroutines, and knows neither HTML nor terminals. All times are durations since the start
 // of the run, by the clock of the controller.
 //
-// The journal names the reason of a wait in words for people, and not the host that ended
+// The journal has the reason of a wait as text, and not the host that ended
 // the wait. [Collector.Add] infers that host: see cause.go.
 package timeline

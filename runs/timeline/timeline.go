@@ -74,7 +74,7 @@ type Outcome string
 // Outcomes beside the statuses of results.
 const (
 	Ignored Outcome = "ignored" // the step failed and has ignore_errors
-	Open    Outcome = "open"    // the step has begun and not ended: the run goes on or was killed
+	Open    Outcome = "open"    // the step has begun and not ended: the run is in progress or was killed
 )
 
 // Outcomes lists all outcomes, the worst first.

@@ -89,7 +89,7 @@ type presence struct {
 	access   []string // descriptions of owners and modes that sshd refuses
 }
 
-// look reads the keys. It does not follow a link that leaves the home directory.
+// look reads the keys. look does not follow a link that leaves the home directory.
 func (acc *account) look(sys engine.System) (have presence, err error) {
 	home, err := hostfile.OpenDir(sys, acc.home)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -72,7 +72,7 @@ func (acc *account) directory(sys engine.System, home *hostpath.Dir) error {
 }
 
 // own makes the user the owner of files that belong to others, and removes write
-// permission of others. It leaves a link to a file of another user alone, because
+// permission of others. own leaves a link to a file of another user alone, because
 // changing its target would give that file away.
 func (acc *account) own(sys engine.System, name string) error {
 	n, err := hostpath.Follow(sys.Path("/"), filepath.Join(acc.home, name))

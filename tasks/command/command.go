@@ -1,4 +1,4 @@
-// Package command has the modules that run programs. They are the last resort: unlike
+// Package command has the modules that run programs. These modules are the last resort: unlike
 // other modules they cannot determine their own changes.
 package command
 

@@ -53,7 +53,7 @@ func (c Client) Run(ctx context.Context, args ...string) (string, error) {
 
 // load imports a tarball by containerd's client (--local), not by its transfer
 // service: 8.5 against 16 ms of processor time for each MB (containerd 2.2.1, two
-// images each). It holds a lease, so that no content is collected meanwhile. An image
+// images each). load holds a lease, so that no content is collected meanwhile. An image
 // has its name before it is unpacked; a run that is killed in between leaves no
 // receipt and imports again, and the kubelet's container would unpack it itself
 // (containerd internal/cri/opts, WithNewSnapshot).

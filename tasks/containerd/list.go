@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Image is a name of an image and the digest of its content. One image may have
+// Image is a name of an image and the digest of its content. An image may have
 // several names; CRI adds one of the form sha256:ID.
 type Image struct {
 	Ref, Digest string

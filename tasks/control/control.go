@@ -1,6 +1,6 @@
 // Package control has the actions, the tasks that run on the controller on behalf of
 // hosts: fetching files, keys and signing, membership of etcd, objects of
-// Kubernetes, the report of preflight, and verification. They reach services only
+// Kubernetes, the report of preflight, and verification. Actions reach services only
 // through the hosts' SSH connections; hook alone works on the controller itself.
 //
 // The packages below this one do the work in functions that need no playbook; the

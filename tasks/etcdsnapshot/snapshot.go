@@ -165,7 +165,7 @@ const partial = ".part"
 const abandonedAfter = time.Hour
 
 // removePartial removes the temporary files of this snapshot, and those that killed runs have
-// left in the directory. It leaves those of the host's timer, whose script removes them.
+// left in the directory. removePartial leaves those of the host's timer, whose script removes them.
 func (s *Snapshot) removePartial(sys engine.System, own string) error {
 	for _, path := range []string{own, own + partial} {
 		if err := os.Remove(sys.Path(path)); err != nil && !os.IsNotExist(err) {

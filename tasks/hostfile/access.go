@@ -119,7 +119,7 @@ func (a Access) Set(sys engine.System, path string) error {
 	return a.set(sys, n)
 }
 
-// set uses the descriptor, so that nobody can exchange the opened file. It sets the
+// set uses the descriptor, so that nobody can exchange the opened file. set sets the
 // owner before the mode, because a change of owner clears the setuid bits.
 func (a Access) set(sys engine.System, n *hostpath.Node) error {
 	uid, gid, err := a.IDs(sys)

@@ -216,7 +216,7 @@ func (t *Temp) applyAttributesAs(sys engine.System, model *hostpath.Node, want A
 	return t.Set(sys, want)
 }
 
-// Write replaces the file at the host's path with content. It does not follow a
+// Write replaces the file at the host's path with content. Write does not follow a
 // symbolic link at path but replaces it; callers that must not replace a link use Resolve first.
 func Write(sys engine.System, path string, content io.Reader, want Access) error {
 	t, err := Create(sys, path)

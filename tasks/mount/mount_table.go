@@ -40,7 +40,7 @@ func (l line) bind() bool {
 	return slices.ContainsFunc(strings.Split(l.opts, ","), func(o string) bool { return o == "bind" || o == "rbind" })
 }
 
-// mountedAs reports whether the mount is the one that the line describes. It does not
+// mountedAs reports whether the mount is the one that the line describes. mountedAs does not
 // compare a file system type that the line leaves open, or sources that are only words,
 // as a tmpfs has.
 func (l line) mountedAs(sys engine.System, now present) bool {

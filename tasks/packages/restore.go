@@ -12,7 +12,7 @@ import (
 )
 
 // Restorer restores packages to their earlier version, as long as a package source
-// offers it. It leaves dependencies that were installed with a package, and
+// offers it. Restorer leaves dependencies that were installed with a package, and
 // configuration, because it may have been edited, and purging can delete data.
 var Restorer = &engine.Restorer{Effect: engine.EffectPackage, Read: lookPackage, Restore: restorePackage, Irreversible: notOffered,
 	Remainder: "its configuration files and packages that came along stay"}

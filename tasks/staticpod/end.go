@@ -11,7 +11,7 @@ import (
 	"deployer/tasks/receipt"
 )
 
-// signalEnd ends a program that does not read its files again; the kubelet starts it anew.
+// signalEnd ends a program that does not read its files again; the kubelet restarts it.
 const signalEnd = "TERM"
 
 // defaultEndTimeout is the maximum wait for the new container. A pod has 30 s to end, and

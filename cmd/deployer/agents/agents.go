@@ -1,6 +1,6 @@
-// Package agents holds the agent binaries that deployer carries to its hosts.
-// They are built by `make build`; a deployer that was built without make has
-// none and says so when it would need one.
+// Package agents holds the agent binaries that deployer sends to hosts.
+// `make build` builds the binaries; a deployer that was built without make has
+// none and fails with an error when it needs one.
 package agents
 
 import (

@@ -22,7 +22,7 @@ type pendingHandlersContent struct {
 }
 
 // PendingHandlers lists the handlers that a change on this host has notified and
-// that have not succeeded since. They outlive the run: after a run that was killed
+// that have not succeeded since. PendingHandlers outlive the run: after a run that was killed
 // between a new configuration and its reload, the next run finds nothing to change,
 // and the program would keep the old configuration for good.
 func (s *Dir) PendingHandlers() ([]string, error) {

@@ -63,7 +63,7 @@ func (l *RunLock) Take(holder lock.Holder) (*lock.Holder, error) {
 	return nil, nil
 }
 
-// Current returns the holder of the lock; held is false when nobody has it. It takes the
+// Current returns the holder of the lock; held is false when nobody has it. Current takes the
 // lock, shared and for a moment, as only the kernel knows whether the holder lives.
 func (l *RunLock) Current() (holder lock.Holder, held bool) {
 	l.mu.Lock()

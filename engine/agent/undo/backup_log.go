@@ -147,7 +147,7 @@ func (k *backupWriter) replacedWithoutBackup(step string) []BackupRecord {
 }
 
 // recordAfter writes the state in which a step left a resource. The record is not
-// synced: without it, a revert only cannot tell who changed the resource last.
+// synced: without it, a revert only does not know which run changed the resource last.
 func (k *backupWriter) recordAfter(line BackupRecord) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -217,7 +217,7 @@ func decodeRecord(line []byte, number int) (BackupRecord, bool) {
 	return lostRecord(fmt.Sprintf("line %d of the backup log", number), "the line is damaged, so it is unknown which resource of the run it is about"), true
 }
 
-// lostRecord is a record for what a damaged file does not tell; it belongs to no step.
+// lostRecord stands for the unreadable part of a damaged file; it belongs to no step.
 func lostRecord(name, why string) BackupRecord {
 	return BackupRecord{Kind: kindLost, Name: name, Lost: why}
 }

@@ -78,7 +78,7 @@ func isStepOfTask(step, task string) bool {
 }
 
 // target returns the state that a revert restores. Only keys that the step has
-// changed are restored; keys that the step left alone, and somebody has changed
+// changed are restored; keys that the step left alone, and another user has changed
 // since, stay.
 func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.RevertState) {
 	was := c.before.State

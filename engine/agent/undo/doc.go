@@ -9,7 +9,7 @@
 // [Store.RevertModule] restores what a run has changed: change_set.go merges the records
 // of a run into changes of resources, restore_plan.go decides about each resource by
 // comparing what is there with what the run found and left, and restore.go restores
-// files. A resource that somebody has changed since is not restored unless the revert
+// files. A resource that has changed since is not restored unless the revert
 // is forced. A revert backs up what it replaces, so it can be reverted too.
 //
 // Backups do not stay for ever: gc_runs.go has the limits, forget.go removes secrets,

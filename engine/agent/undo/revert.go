@@ -13,7 +13,7 @@ import (
 	"deployer/engine"
 )
 
-// revertModule restores the backups of a run. It
+// revertModule restores the backups of a run, and
 // backs up what it replaces, so that a revert can be reverted.
 type revertModule struct {
 	engine.Revert
@@ -40,7 +40,7 @@ func (p *runChanges) has(kind, name string) bool {
 	return slices.ContainsFunc(p.byRun, func(c *resourceChange) bool { return c.resource == resource{kind, name} })
 }
 
-// Check finds the resources to restore. A resource that somebody has changed since
+// Check finds the resources to restore. A resource that has changed since
 // is an error, unless Look or Force is set.
 func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if v.InRollout != (v.Run == v.run || v.InRollout && slices.Contains(v.resumes, v.Run)) {
@@ -80,7 +80,7 @@ func (v *revertModule) Check(ctx context.Context, sys engine.System) (engine.Cha
 	return change, nil
 }
 
-// refuse returns the error for resources that somebody has changed since the run.
+// refuse returns the error for resources that have changed since the run.
 func (v *revertModule) refuse(verdicts []*restoreDecision) error {
 	var names []string
 	for _, d := range verdicts {
@@ -209,7 +209,7 @@ func (v *revertModule) effectKind(d *restoreDecision) engine.EffectKind {
 	return engine.EffectFile
 }
 
-// Apply restores the resources. It decides about each one again when it is its turn,
+// Apply restores the resources. Apply decides about each one again when it is its turn,
 // as an earlier restore may have changed it. A resource that can never be restored
 // is reported in the output and does not stop the rest.
 func (v *revertModule) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
@@ -268,7 +268,7 @@ func (v *revertModule) deferRereads(sys engine.System, path string) error {
 	return nil
 }
 
-// changesOfRun reads the changes of a run. It updates the time of the run's
+// changesOfRun reads the changes of a run. changesOfRun updates the time of the run's
 // directory, so that the run is not removed before it is reverted. With active,
 // the run is still running, and its changes are read again each time.
 func (s *Store) changesOfRun(run string, active bool) (*runChanges, error) {

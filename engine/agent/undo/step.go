@@ -71,7 +71,7 @@ func (s *Store) MarkIrreversible(step Step, name, why string) error {
 }
 
 // RecordAfter records the present state of each resource that the step has backed up.
-// It is also called for a step that failed, or that found the work of an earlier
+// RecordAfter is also called for a step that failed, or that found the work of an earlier
 // attempt done.
 func (s *Store) RecordAfter(ctx context.Context, step Step, sys engine.System) error {
 	k, err := s.backupWriter(step.Run)

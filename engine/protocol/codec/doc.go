@@ -1,4 +1,4 @@
-// Package codec encodes segments and results for the frames of package protocol. They
+// Package codec encodes segments and results for the frames of package protocol. Segments and results
 // are most of the traffic, hundreds of steps for each of a thousand hosts, so the
 // form is short and cheap to read: texts and numbers in a fixed order, without
 // names.

@@ -24,7 +24,7 @@ type process struct {
 	stderr transport.Tail
 	ended  chan struct{}
 	exit   transport.Exit // valid once ended is closed
-	err    error          // likewise
+	err    error          // valid once ended is closed
 }
 
 // drainDelay bounds the wait for standard error after the command has ended: a child

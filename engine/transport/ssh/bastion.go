@@ -11,12 +11,12 @@ import (
 	"deployer/engine/transport"
 )
 
-// bastion is a client through which other connections go. It is dialed once and
+// bastion is a client through which other connections go. bastion is dialed once and
 // shared; a connection that needs it meanwhile waits for the same attempt.
 type bastion struct {
 	ready chan struct{}
 	conn  *Conn // valid once ready is closed
-	err   error // likewise
+	err   error // valid once ready is closed
 }
 
 // bastion returns the client of the last hop of via, for the sake of t.

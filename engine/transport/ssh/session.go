@@ -117,7 +117,7 @@ type process struct {
 	closed  chan struct{}
 	ended   chan struct{}
 	exit    transport.Exit // valid once ended is closed
-	err     error          // likewise
+	err     error          // valid once ended is closed
 }
 
 // wait runs in a goroutine of its own.

@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces open: it sleeps until told to stop.
+// Command pause holds a pod's namespaces open: it sleeps until it gets SIGINT or SIGTERM.
 // Where a pod shares its process namespace it is process 1 and collects the
 // exit status of processes whose parents are gone.
 package main

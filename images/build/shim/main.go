@@ -1,6 +1,6 @@
 // Command shim stands in front of programs that Debian packages differently
-// from the publishers' images, so that both are called in the same way. It goes
-// by the name it is called with.
+// from the publishers' images, so that both are called in the same way. The command
+// behaves as the program whose name it is called by.
 //
 // nginx: Debian builds the stream module as a plugin, the publisher builds it
 // in; the shim loads it.

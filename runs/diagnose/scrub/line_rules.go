@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lineRule replaces secrets within one line. It is tried only on lines that have one of
+// lineRule replaces secrets within one line. lineRule is tried only on lines that have one of
 // its hints, in lower case, as most lines of a log have none.
 type lineRule struct {
 	hints       []string

@@ -74,7 +74,7 @@ func (a *Action) effect(s *NodeState) engine.Effect {
 }
 
 // Apply drains. The output has node, evicted (how many pods) and was_cordoned
-// (by somebody else, before).
+// (by another user, before).
 func (a *Action) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	client, err := kube.Open(ctx, actx)
 	if err != nil {

@@ -33,7 +33,7 @@ func settled(actx engine.ActionContext, node string) bool {
 // renews it every 10 s.
 const aliveTime = 20 * time.Second
 
-// release uncordons a node that is alive. It leaves a dead node cordoned, so that no
+// release uncordons a node that is alive. release leaves a dead node cordoned, so that no
 // pods are scheduled on it.
 func release(ctx context.Context, c *kube.Client, name string) (done, left string) {
 	node, err := kube.GetNode(ctx, c, name)

@@ -2,7 +2,7 @@
 // evicts its pods as their disruption budgets allow, and later uncordons it.
 //
 // The rules are those of kubectl drain. In addition, the node records that deployer has
-// cordoned it, so that a cordon of somebody else stays, and an incomplete drain is
+// cordoned it, so that a cordon of another user stays, and an incomplete drain is
 // undone. [ReadNode], [Drain] and [Uncordon] need no playbook, terminal or SSH, only a
 // client of the API.
 package drain

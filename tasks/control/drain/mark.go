@@ -32,7 +32,7 @@ const (
 )
 
 // CordonOf returns the state of a node. The mark counts only while deployer is the one
-// that made the node unschedulable: somebody may have uncordoned and cordoned it since.
+// that made the node unschedulable: another user may have uncordoned and cordoned it since.
 func CordonOf(node *corev1.Node) Cordon {
 	_, marked := node.Annotations[annotation]
 	switch {
@@ -45,7 +45,7 @@ func CordonOf(node *corev1.Node) Cordon {
 }
 
 // CordonedBy returns the run of deployer that has cordoned a node; empty when the node
-// accepts pods, or when somebody else has cordoned it.
+// accepts pods, or when another user has cordoned it.
 func CordonedBy(ctx context.Context, c *kube.Client, name string) (run string, err error) {
 	node, err := kube.GetNode(ctx, c, name)
 	if err != nil || CordonOf(node) != Ours {
@@ -122,7 +122,7 @@ func nodePatch(mark, unschedulable any) map[string]any {
 	}
 }
 
-// patch changes a node, and retries when somebody else, often the kubelet, has changed
+// patch changes a node, and retries when another client, often the kubelet, has changed
 // it in between. make returns nil when nothing is to change.
 func patch(ctx context.Context, c *kube.Client, name string, make func(*corev1.Node) (map[string]any, error)) error {
 	for try := 1; ; try++ {

@@ -31,7 +31,7 @@ type Options struct {
 	// PodSelector selects the pods to evict; empty means all.
 	PodSelector string
 	// SkipWaitForDelete skips pods that have been terminating for longer; 0 skips none.
-	// It is for nodes whose kubelet is dead.
+	// Use it for nodes whose kubelet is dead.
 	SkipWaitForDelete time.Duration
 }
 

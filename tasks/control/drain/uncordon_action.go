@@ -25,7 +25,7 @@ func NewUncordonAction() *UncordonAction {
 }
 
 // Check reports a node that deployer has cordoned or, in a dry run, would have. Check waits
-// for a node that somebody else has cordoned, and leaves it so.
+// for a node that another user has cordoned, and leaves it so.
 func (u *UncordonAction) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	client, err := u.client(ctx, actx)
 	if err != nil {

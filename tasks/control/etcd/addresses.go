@@ -68,7 +68,7 @@ var advertised = regexp.MustCompile(`--initial-advertise-peer-urls=([^\s"]+)`)
 
 // ListedPeerURLs returns for etcd hosts the peer URL under which the others know their
 // members, as far as the units on the hosts show it. Hosts that cannot be read are left
-// out. It is for a cluster of which no member answers.
+// out. Use it for a cluster of which no member answers.
 func ListedPeerURLs(ctx context.Context, actx engine.ActionContext, hosts []Host) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

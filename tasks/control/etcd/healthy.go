@@ -150,7 +150,7 @@ func WaitHealthy(ctx context.Context, open Opener, hosts []Host, host Host, time
 }
 
 // Promote makes a host's learner a voting member as soon as it has caught up and the
-// rule allows it. It leaves a voting member alone.
+// rule allows it. Promote leaves a voting member alone.
 func Promote(ctx context.Context, open Opener, hosts []Host, host Host, timeout time.Duration, progress func(string)) error {
 	progress = changes(progress)
 	err := poll.Until(ctx, timeout, 250*time.Millisecond, func(ctx context.Context) (string, bool, error) {

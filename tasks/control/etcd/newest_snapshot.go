@@ -10,7 +10,7 @@ import (
 )
 
 // NewestSnapshot is the action `etcd_newest_snapshot`: it compares the snapshots that hosts
-// have saved of their own members, and changes nothing. It is for members without a majority,
+// have saved of their own members, and changes nothing. Use it for members without a majority,
 // whose data may differ. NewestSnapshot fails when no host has saved one, and outside of check mode when
 // the revision of one is unknown: the newest data could be lost.
 //

@@ -14,7 +14,7 @@ import (
 
 // Readdress gives the member of host the peer URL of the host, in the member list. It
 // consults the rule right before the change, and waits up to timeout until the rule allows
-// it. It leaves a member alone that has the URL, and may be repeated after any
+// it. Readdress leaves a member alone that has the URL, and may be repeated after any
 // interruption.
 func Readdress(ctx context.Context, open Opener, hosts []Host, host Host, timeout time.Duration, progress func(string)) error {
 	progress = changes(progress)

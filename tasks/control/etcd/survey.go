@@ -52,7 +52,7 @@ type Survey struct {
 	via     string          // a host that answers
 }
 
-// Take observes all hosts, and the members that they list, in parallel. It takes at most
+// Take observes all hosts, and the members that they list, in parallel. Take takes at most
 // about twice lookTimeout.
 func Take(ctx context.Context, open Opener, hosts []Host) *Survey {
 	s := &Survey{Hosts: map[string]Look{}, Others: map[uint64]Look{}}

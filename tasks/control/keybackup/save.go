@@ -22,7 +22,7 @@ import (
 // Save changes nothing; the module `copy` writes its output to a host.
 //
 // Output: content, the encrypted archive; empty when the file that is present has the same
-// keys for the same recipients. age encrypts anew each time, so a file with present begins
+// keys for the same recipients. Each encryption with age gives other bytes, so a file with present begins
 // with a line that names the keys in it.
 type Save struct {
 	Recipients []string `yaml:"recipients" required:"true" doc:"public keys of age or SSH that can open the backup: age1..., ssh-ed25519 ..., ssh-rsa ..."`

@@ -58,7 +58,7 @@ func readKeys(ctx context.Context, actx engine.ActionContext, master string, ext
 	return keys, err
 }
 
-// unreadError reports that the keys could be read from no master. It wraps ErrEmpty.
+// unreadError reports that the keys could be read from no master. unreadError wraps ErrEmpty.
 type unreadError struct{ reasons []string }
 
 func (e *unreadError) Error() string {

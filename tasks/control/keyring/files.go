@@ -41,7 +41,7 @@ type Files map[string][]byte
 // Paths returns the paths of the files that make a keyring complete, in the order in which
 // a host must write them. A key comes before its certificate, and the cluster's
 // certificate is the last: a master without it has not completed this step, so its other
-// missing files may still be created anew (see [Complete]).
+// missing files may still be created (see [Complete]).
 func Paths() []string {
 	return []string{
 		EncryptionConf, BGPPassword,

@@ -22,7 +22,7 @@ type heldAuthority struct {
 }
 
 // mergeAuthority returns the files of an authority that masters hold which a rotation has
-// reached to a different extent. It goes forward as far as the files prove that it is safe
+// reached to a different extent. mergeAuthority goes forward as far as the files prove that it is safe
 // and never back:
 //
 //   - the newest authority that signs on a master signs on all, because a rotation lets it

@@ -90,7 +90,7 @@ func (c *Client) FindReady(ctx context.Context) (string, bool) {
 }
 
 // Readyz queries /readyz once and returns the state as text, with the failing checks
-// of a server that is not ready. It takes at most readyTimeout.
+// of a server that is not ready. Readyz takes at most readyTimeout.
 func (c *Client) Readyz(ctx context.Context) (string, bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 
 // NamedResources returns the resources that an EncryptionConfiguration names, in their
 // preferred versions: names such as "secrets" and "widgets.example.org", and the wildcards
-// "*.", "*.apps" and "*.*". It leaves out resources that cannot be listed and patched.
+// "*.", "*.apps" and "*.*". NamedResources leaves out resources that cannot be listed and patched.
 func (c *Client) NamedResources(ctx context.Context, names []string) ([]schema.GroupVersionResource, error) {
 	versions, err := c.groupVersions(ctx, names)
 	if err != nil {

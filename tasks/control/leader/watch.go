@@ -21,7 +21,7 @@ import (
 // the backoff of a Reflector: 0.8 s doubled up to 30 s, and as much again at random). A leader
 // that sees no renewal of a node's Lease for 50 s (--node-monitor-grace-period) declares the
 // node NotReady. Therefore the action ends a leader that does not watch again soon; the
-// controller manager of another master then becomes the leader and lists all objects anew.
+// controller manager of another master then becomes the leader and lists all objects again.
 type Watch struct {
 	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. With a single master the action does nothing."`
 	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. The leader lease expires after 15 s."`

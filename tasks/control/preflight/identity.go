@@ -42,7 +42,7 @@ date +%s.%N`
 const identityLines = 7
 
 // identify queries a host twice: the first query opens the connection, the second one
-// returns the facts and is timed for the difference of the clocks. It takes at most 30 s.
+// returns the facts and is timed for the difference of the clocks. identify takes at most 30 s.
 func identify(ctx context.Context, actx engine.ActionContext, host string) identity {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

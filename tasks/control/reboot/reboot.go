@@ -16,12 +16,12 @@ import (
 	"deployer/tasks/reboot"
 )
 
-// Resumes is the service that names the run that the present one goes on from.
+// Resumes is the service that names the run that the present run continues.
 type Resumes string
 
-// Reboot reboots the host and waits until it is back. A run that goes on after
-// one that was killed in the middle finds a host that has rebooted, and does not
-// do it again.
+// Reboot reboots the host and waits until it is back. A run that continues
+// a killed one finds the host rebooted, and does not
+// reboot it again.
 type Reboot struct {
 	Msg             string        `yaml:"msg" doc:"message to logged-in users; default \"deployer reboots this host\""`
 	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" doc:"delay before the reboot; default none"`
@@ -33,7 +33,7 @@ type Reboot struct {
 
 var _ engine.Action = (*Reboot)(nil)
 
-// Check never finds the host rebooted: whoever asks for a reboot gets one.
+// Check never finds the host rebooted: each request for a reboot reboots.
 func (r *Reboot) Check(context.Context, engine.ActionContext) (engine.Change, error) {
 	return engine.Changed(reboot.Effect()), nil
 }
@@ -63,8 +63,8 @@ func (r *Reboot) Apply(ctx context.Context, actx engine.ActionContext, _ engine.
 	return engine.Output{"rebooted": true, "elapsed": time.Since(began).Seconds()}, nil
 }
 
-// reboot asks the host until it says that it has rebooted for this step. One that
-// goes down may be gone before it answers, and may answer once more before it
+// reboot asks the host until it reports that it has rebooted for this step. A host that
+// shuts down may be gone before it answers, and may answer once more before it
 // is gone.
 func (r *Reboot) reboot(ctx context.Context, actx engine.ActionContext) error {
 	resumes, _ := engine.Service[Resumes](actx.Services())
@@ -84,7 +84,7 @@ func (r *Reboot) reboot(ctx context.Context, actx engine.ActionContext) error {
 	}
 }
 
-// isLost tells a lost connection from a host that refuses.
+// isLost distinguishes a lost connection from a host that refuses.
 func isLost(err error) bool {
 	var r interface{ Retryable() bool }
 	return errors.As(err, &r)

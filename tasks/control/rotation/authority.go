@@ -28,7 +28,7 @@ import (
 //   - drop: hosts no longer trust the former authority. No process may use a certificate of
 //     it at this step.
 //
-// The action must be in a run_once task with a barrier. It takes the steps sign and drop
+// The action must be in a run_once task with a barrier. Authority takes the steps sign and drop
 // only when each host that registered `begun` has registered `done`. Output: stages, the
 // stage of each authority; unused, the paths of files with new authorities that masters no
 // longer need.

@@ -1,5 +1,5 @@
 // Package served has the gate for renewed certificates: each process of a host that
-// serves one must serve the one that is in its file. It connects as a client does, through
+// serves one must serve the one that is in its file. The package connects as a client does, through
 // the host's SSH connection, and compares the certificate of the TLS handshake.
 package served
 

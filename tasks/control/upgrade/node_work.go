@@ -18,7 +18,7 @@ import (
 	"deployer/tasks/control/preflight"
 )
 
-// NodeWork is the action `node_work`. It decides whether pods must leave the host's node
+// NodeWork is the action `node_work`. NodeWork decides whether pods must leave the host's node
 // before an upgrade changes it.
 type NodeWork struct {
 	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
