@@ -6,7 +6,7 @@ import "cmp"
 const versionKey = "version"
 
 // NodeVersions is the releases of the components on one host; empty for components that
-// do not run there. NodeVersions differs from the versions of the cluster where `overrides` of the
+// do not run there. The releases differ from the versions of the cluster where `overrides` of the
 // cluster, a group or the host name a version, as in a cluster that is upgraded in
 // parts.
 type NodeVersions struct {

@@ -75,7 +75,7 @@ func readPins(path string) (map[Ref]Pin, error) {
 		Format int `yaml:"format"`
 	}
 	if err := yaml.Unmarshal(content, &head); err == nil && (head.Format < 0 || head.Format > LockFormat) {
-		return nil, fmt.Errorf("lock file %s has the format %d and this version of deployer knows %d: a newer one has written it; use that one, or fetch the artifacts anew without the file",
+		return nil, fmt.Errorf("lock file %s has the format %d and this version of deployer knows %d: a newer version has written it; use the newer version, or remove the file and fetch the artifacts again",
 			path, head.Format, LockFormat)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))

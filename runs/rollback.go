@@ -147,9 +147,9 @@ func (c Runner) refuseVersions(r *Revert) error {
 	case call.Verb != verbUpgrade:
 		return nil
 	case rolledBack:
-		return project.AsUserError(fmt.Errorf("run %s took an upgrade back, and nothing but an upgrade raises versions; set the version in the inventory and run: deployer upgrade", r.ID))
+		return project.AsUserError(fmt.Errorf("run %s was a rollback, and only an upgrade raises versions; set the version in the inventory and run: deployer upgrade", r.ID))
 	}
-	return project.AsUserError(fmt.Errorf("run %s was an upgrade, which has rules for its way back; run: deployer rollback %s", r.ID, r.ID))
+	return project.AsUserError(fmt.Errorf("run %s was an upgrade, which revert does not restore; run: deployer rollback %s", r.ID, r.ID))
 }
 
 // noteVersions notes the irreversible changes of versions that a run was about to make.

@@ -30,7 +30,7 @@ type Stage struct {
 	Outputs     []string          `yaml:"outputs" doc:"Names of the values that the command writes as NAME=VALUE lines to the file $DEPLOYER_CI_OUTPUT. The stages deploy and verify can have KUBECONFIG: the admin kubeconfigs of the clusters, which exist until the run ends."`
 	Artifacts   []string          `yaml:"artifacts" doc:"Patterns of files that the command leaves and that are kept with the reports; a file that contains a secret is refused."`
 	Timeout     time.Duration     `yaml:"timeout" doc:"Maximum duration; default: none."`
-	AllowFail   bool              `yaml:"allow_fail" default:"false" doc:"Whether the run goes on when the stage fails."`
+	AllowFail   bool              `yaml:"allow_fail" default:"false" doc:"Whether the run continues when the stage fails."`
 }
 
 // defaultStages returns validate, plan and gate, then deploy and verify for each

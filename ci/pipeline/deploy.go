@@ -199,7 +199,7 @@ func (p *Pipeline) wayBack(ctx context.Context, t *target, from, to string) (*ta
 	back.derive()
 	back.Findings = back.check(p, true, false)
 	if gate.Blocked(back.Findings) {
-		return nil, fmt.Errorf("the way back from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])
+		return nil, fmt.Errorf("the rollback from %s to %s is refused: %s", report.Short(from), report.Short(to), back.Findings[0])
 	}
 	return back, nil
 }

@@ -205,7 +205,7 @@ func TestRunThatGoesOn(t *testing.T) {
 	requireTexts(t, shown, "running", "found: here, n001, n002")
 	s.anotherMachine(map[string]string{"site.yaml": "- {hosts: all, tasks: [{debug: {msg: x}}]}\n"})
 	shown, _ = s.deployer(exitOK, "runs", "show")
-	requireTexts(t, shown, "running", "found: n001, n002", "goes on: as process", "which holds the lock")
+	requireTexts(t, shown, "running", "found: n001, n002", "in progress: as process", "which holds the lock")
 	_, complaint := s.deployer(exitUsage, "resume", "--playbook", "site.yaml")
 	requireTexts(t, complaint, "is still running", "deployer runs show "+id+" --from-hosts")
 	out, _ := s.deployer(exitRefused, "run", "site.yaml")

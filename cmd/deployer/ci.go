@@ -267,7 +267,7 @@ interrupted.`,
 	o.flags(cmd)
 	o.revisionFlags(cmd)
 	hookFlags(cmd, &hook, &branch)
-	cmd.Flags().BoolVar(&o.allowOlder, "allow-older", false, "deploy a revision that comes before the one that a cluster has, and take back the changes after it")
+	cmd.Flags().BoolVar(&o.allowOlder, "allow-older", false, "deploy a revision that is older than that of a cluster, and revert the changes since")
 	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan of the push that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
 	return cmd
 }
@@ -307,7 +307,7 @@ func newCIRollback(e env) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "rollback [INVENTORY]",
-		Short: "Go back to the last verified revision",
+		Short: "Roll back to the last verified revision",
 		Long: `Rollback takes clusters whose last deploy was not verified back to their last verified
 revision: hosts that have joined leave, hosts that have left join, an upgrade is taken
 back, and the rest is made as that revision says. With an INVENTORY whose deploy was

@@ -20,7 +20,7 @@ func newRollbackCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rollback [RUN]",
 		GroupID: "cluster",
-		Short:   "Take an upgrade back",
+		Short:   "Roll back an upgrade",
 		Long: `Rollback restores the versions, manifests, units and configuration that an upgrade has
 replaced, from what the hosts have kept: in reverse order, with the batches, drains and
 gates of the upgrade. Without a run it takes back the newest upgrade of the inventory that
@@ -71,7 +71,7 @@ Set the older version in the inventory afterwards.`,
 			}
 			worked, err := rollbackParts(cmd.Context(), e, parts, o)
 			if before := runner.UpgradeBefore(parts); err == nil && !worked && len(args) == 0 && before != "" {
-				return &exitError{exitRefused, fmt.Errorf("nothing was changed: the newest upgrade, run %s, has left nothing to take back; the upgrade before it is taken back by: deployer rollback %s", parts[0].ID, before)}
+				return &exitError{exitRefused, fmt.Errorf("nothing was changed: the newest upgrade, run %s, has left no changes to roll back; to roll back the upgrade before it, run: deployer rollback %s", parts[0].ID, before)}
 			}
 			return err
 		},
@@ -104,7 +104,7 @@ func rollbackParts(ctx context.Context, e env, parts []*runs.Revert, o revertOpt
 		for i, back := range parts {
 			ids[i] = back.ID
 		}
-		fmt.Fprintf(e.stdout, "the upgrade has %d runs, which are taken back one after the other: %s\n\n", len(parts), strings.Join(ids, ", "))
+		fmt.Fprintf(e.stdout, "the upgrade has %d runs, which are rolled back one after the other: %s\n\n", len(parts), strings.Join(ids, ", "))
 	}
 	partial := false
 	for _, back := range parts {

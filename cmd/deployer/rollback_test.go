@@ -119,7 +119,7 @@ func TestRollbackOnAnotherMachine(t *testing.T) {
 	_, complaint = s.deployer(exitUsage, "rollback", "--from-hosts")
 	requireTexts(t, complaint, "no upgrade of inventory.yaml is known that has not been rolled back")
 	_, complaint = s.deployer(exitUsage, "revert", s.runs()[0].Header.Run, "--yes")
-	requireTexts(t, complaint, "took an upgrade back", "deployer upgrade")
+	requireTexts(t, complaint, "was a rollback", "deployer upgrade")
 }
 
 // TestResumeRollbackOnAnotherMachine kills a rollback, and resumes it from the same

@@ -142,7 +142,7 @@ func printHeader(w io.Writer, r *history.Entry) {
 	for _, o := range []struct{ name, value string }{
 		{"limit", h.Invocation.Limit}, {"tags", strings.Join(h.Invocation.Tags, ",")}, {"skip tags", strings.Join(h.Invocation.SkipTags, ",")}, {"start at", h.Invocation.StartAt},
 		{"variables", strings.Join(append(slices.Sorted(maps.Keys(h.Invocation.Extra)), h.Invocation.Withheld...), ", ")},
-		{"resumes", h.Resumes}, {"applies plan", planFile(h)}, {"found", foundAt(r)}, {"goes on", holder(r)},
+		{"resumes", h.Resumes}, {"applies plan", planFile(h)}, {"found", foundAt(r)}, {"in progress", holder(r)},
 	} {
 		if o.value != "" {
 			fmt.Fprintf(w, "  %s: %s\n", o.name, o.value)

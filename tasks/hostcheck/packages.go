@@ -15,7 +15,7 @@ func installable(ctx context.Context, sys engine.System, names []string) checkre
 	missing, err := packages.Missing(ctx, sys, names)
 	switch {
 	case err != nil:
-		return checkresult.Problem("install them by other means", "it cannot be told whether %s are installed: %v", strings.Join(names, ", "), err)
+		return checkresult.Problem("install them by other means", "query installed packages (%s): %v", strings.Join(names, ", "), err)
 	case len(missing) == 0:
 		return checkresult.OK("all %d installed", len(names))
 	}

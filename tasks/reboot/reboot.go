@@ -147,7 +147,7 @@ func (r *Reboot) argv(sys engine.System) []string {
 func bootID(sys engine.System) (string, error) {
 	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/random/boot_id"))
 	if err != nil {
-		return "", fmt.Errorf("a reboot could not be told from none: %w", err)
+		return "", fmt.Errorf("read the id of the boot, which shows a reboot: %w", err)
 	}
 	return strings.TrimSpace(string(data)), nil
 }

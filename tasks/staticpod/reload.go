@@ -126,7 +126,7 @@ func (r *Reload) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	w := workers{sys: sys, main: t.pid, before: before}
 	if err := httpcheck.Poll(ctx, cmp.Or(r.Timeout, defaultReloadTimeout), workersEvery, sys.Progress, w.try); err != nil {
 		return nil, &engine.Failure{
-			Message: fmt.Sprintf("static pod %s has not taken its new configuration after SIG%s, and goes on with the old one: %v", name, r.signal(), err),
+			Message: fmt.Sprintf("static pod %s has not loaded its new configuration after SIG%s, and keeps the old one: %v", name, r.signal(), err),
 			Detail:  lastLog(sys, t.manifest),
 		}
 	}

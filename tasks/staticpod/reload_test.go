@@ -86,7 +86,7 @@ func TestReloadWithoutNewWorkersFails(t *testing.T) {
 		signal func(*testing.T, *tasktest.System)
 		want   string
 	}{
-		"configuration refused": {func(*testing.T, *tasktest.System) {}, "goes on with the old one"},
+		"configuration refused": {func(*testing.T, *tasktest.System) {}, "keeps the old one"},
 		"worker ends at once": {func(t *testing.T, sys *tasktest.System) {
 			process(t, sys, 50, 42, 900)
 			time.AfterFunc(workerStays/2, func() { _ = os.RemoveAll(sys.Path("/proc/50")) })

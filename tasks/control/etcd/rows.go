@@ -39,10 +39,10 @@ func (s *Survey) row(h Host) report.Row {
 	}
 	if !state.OK {
 		return report.Bad("etcd member", h.Name, "%s", state.Text).
-			Advised("look at journalctl -u etcd on the host; deployer etcd replace " + h.Name + " adds the member anew when its data is damaged")
+			Advised("look at journalctl -u etcd on the host; deployer etcd replace " + h.Name + " replaces the member when its data is damaged")
 	}
 	if state.Learner {
-		return report.Bad("etcd member", h.Name, "it is a learner and does not vote").Advised("run install again: it is promoted when it has caught up; deployer etcd replace " + h.Name + " adds it anew")
+		return report.Bad("etcd member", h.Name, "the member is a learner and does not vote").Advised("run install again, which promotes the learner when it has caught up; deployer etcd replace " + h.Name + " replaces it")
 	}
 	status := s.Hosts[h.Name].Status
 	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, Mebibytes(status.DBSize), Mebibytes(status.DBInUse))

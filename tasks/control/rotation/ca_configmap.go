@@ -155,7 +155,7 @@ func (p *Published) patches(ctx context.Context, client *kube.Client, root, fron
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, objectPatch{kube.DeploymentKind(), name, "start its pods anew, which read the authority when they start", body})
+		out = append(out, objectPatch{kube.DeploymentKind(), name, "restart its pods, which read the authority when they start", body})
 	}
 	return out, nil
 }
