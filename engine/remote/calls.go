@@ -67,16 +67,22 @@ func (s *Session) Journal(ctx context.Context, run string) ([]engine.JournalEntr
 	return entriesOf(m)
 }
 
-// entriesOf decodes and sanitizes the entries of a journal.
+// entriesOf decodes and sanitizes the entries of a journal. An entry that cannot be read is
+// an error: without it a step that has changed the host would count as not begun.
 func entriesOf(m protocol.JournalMessage) ([]engine.JournalEntry, error) {
 	if m.Error != "" {
 		return nil, errors.New(sanitize.Text(m.Error))
 	}
 	entries := make([]engine.JournalEntry, 0, len(m.Entries))
-	for _, raw := range m.Entries {
+	for i, raw := range m.Entries {
 		var e engine.JournalEntry
-		if err := json.Unmarshal(raw, &e); err != nil || e.Step == "" {
-			continue // written by another version of deployer
+		err := json.Unmarshal(raw, &e)
+		if err == nil && e.Step == "" {
+			err = errors.New("it names no step")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the journal on the host: entry %d of %d: %s: continue with the version of deployer that has begun the run",
+				i+1, len(m.Entries), sanitize.Text(err.Error()))
 		}
 		e.Step, e.Status = sanitize.Text(e.Step), engine.Status(sanitize.Text(string(e.Status)))
 		entries = append(entries, e)
