@@ -5,6 +5,7 @@ package etcdsnapshot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,14 +16,16 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/hostpath"
 	"deployer/tasks/hostcmd"
+	"deployer/tasks/hostfile"
 )
 
 // Snapshot saves the data of the host's member to a file of its own, verifies the file,
 // and removes the oldest snapshots. A revert of the run leaves the snapshot and its
 // directory.
 type Snapshot struct {
-	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; made with mode 0700 when it is missing, and not removed by a revert"`
+	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; made with mode 0700 when it is missing, and not removed by a revert; only root may be able to write to it and to its parents"`
 	Name     string `yaml:"name" required:"true" doc:"name of the snapshot, such as the run; the file has the suffix .db"`
 	DataDir  string `yaml:"data_dir" required:"true" doc:"etcd's data directory, for the size of the database"`
 	Endpoint string `yaml:"endpoint" required:"true" doc:"client URL of the member"`
@@ -52,10 +55,18 @@ func (s *Snapshot) Check(ctx context.Context, sys engine.System) (engine.Change,
 	if s.Name != filepath.Base(s.Name) || strings.HasPrefix(s.Name, ".") {
 		return engine.Change{}, fmt.Errorf("name %q is not the name of a file", s.Name)
 	}
-	if info, err := os.Lstat(sys.Path(s.path())); err == nil {
-		if !info.Mode().IsRegular() {
-			return engine.Change{}, fmt.Errorf("%s is no regular file: remove it", s.path())
+	switch info, err := hostfile.Lstat(sys, s.path()); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return engine.Change{}, fmt.Errorf("looking for the snapshot: %w", err)
+	case !info.Mode().IsRegular():
+		return engine.Change{}, fmt.Errorf("%s is no regular file: remove it", s.path())
+	default:
+		dir, err := s.open(sys)
+		if err != nil {
+			return engine.Change{}, err
 		}
+		dir.Close()
 		found, err := verify(ctx, sys, s.path())
 		if err != nil {
 			return engine.Change{}, fmt.Errorf("%w; the file exists as %s: remove it, and take another snapshot", err, s.path())
@@ -70,29 +81,87 @@ func (s *Snapshot) Check(ctx context.Context, sys engine.System) (engine.Change,
 	return change, nil
 }
 
-func (s *Snapshot) checkSpace(sys engine.System) error {
-	db := filepath.Join(s.DataDir, "member/snap/db")
-	info, err := os.Stat(sys.Path(db))
+// open opens the directory of the snapshots. It fails when another user can write to the
+// directory or exchange it: etcdctl would follow a link of that user.
+func (s *Snapshot) open(sys engine.System) (*hostpath.Dir, error) {
+	dir, err := hostfile.OpenDir(sys, s.Dir)
 	if err != nil {
-		return fmt.Errorf("reading the size of etcd's database: %w", err)
+		return nil, fmt.Errorf("opening the directory of snapshots: %w", err)
 	}
-	dir := s.Dir
-	for dir != "/" && !exists(sys, dir) { // in a check the directory may not be there yet
-		dir = filepath.Dir(dir)
+	for path := dir.Path(); path != "/"; path = filepath.Dir(path) {
+		info, err := hostfile.Lstat(sys, path)
+		if err == nil && !private(info) {
+			err = fmt.Errorf("other users than root can write to %s: keep snapshots in a directory that only root can write to, and its parents as well", path)
+		}
+		if err != nil {
+			dir.Close()
+			return nil, fmt.Errorf("checking the directory of snapshots: %w", err)
+		}
 	}
-	var fsys syscall.Statfs_t
-	if err := syscall.Statfs(sys.Path(dir), &fsys); err != nil {
-		return fmt.Errorf("reading the free space of %s: %w", dir, err)
+	return dir, nil
+}
+
+// private reports whether only root and the agent's own user can write to a directory or
+// replace its entries.
+func private(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid()) && (info.Mode().Perm()&0o022 == 0 || info.Mode()&fs.ModeSticky != 0)
+}
+
+// makeDir makes the directory of the snapshots, mode 0700, when it is missing.
+func (s *Snapshot) makeDir(sys engine.System) error {
+	parent, err := hostfile.MakeDir(sys, filepath.Dir(s.Dir))
+	if err != nil {
+		return fmt.Errorf("making the directory of snapshots: %w", err)
 	}
-	if free := int64(fsys.Bavail) * fsys.Bsize; free < info.Size()+spare { //nolint:gosec,unconvert // sizes of file systems; Bsize differs between architectures
-		return fmt.Errorf("%s has %d MiB free, and a snapshot of etcd's database of %d MiB with %d MiB to spare does not fit: make room there",
-			dir, free>>20, info.Size()>>20, int64(spare)>>20)
+	defer parent.Close()
+	if err := parent.Mkdir(filepath.Base(s.Dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("making the directory of snapshots: %w", err)
 	}
 	return nil
 }
 
+func (s *Snapshot) checkSpace(sys engine.System) error {
+	info, err := hostfile.Stat(sys, filepath.Join(s.DataDir, "member/snap/db"))
+	if err != nil {
+		return fmt.Errorf("reading the size of etcd's database: %w", err)
+	}
+	path := s.Dir
+	for path != "/" && !exists(sys, path) { // in a check the directory may not be there yet
+		path = filepath.Dir(path)
+	}
+	free, err := freeSpace(sys, path)
+	if err != nil {
+		return fmt.Errorf("reading the free space of %s: %w", path, err)
+	}
+	if free < info.Size()+spare {
+		return fmt.Errorf("%s has %d MiB free, and a snapshot of etcd's database of %d MiB with %d MiB to spare does not fit: make room there",
+			path, free>>20, info.Size()>>20, int64(spare)>>20)
+	}
+	return nil
+}
+
+// freeSpace returns the free space of the file system of a directory in bytes.
+func freeSpace(sys engine.System, path string) (int64, error) {
+	dir, err := hostfile.OpenDir(sys, path)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	self, err := dir.Root.Open(".")
+	if err != nil {
+		return 0, err
+	}
+	defer self.Close()
+	var fsys syscall.Statfs_t
+	if err := syscall.Fstatfs(int(self.Fd()), &fsys); err != nil {
+		return 0, err
+	}
+	return int64(fsys.Bavail) * fsys.Bsize, nil //nolint:gosec,unconvert // sizes of file systems; Bsize differs between architectures
+}
+
 func exists(sys engine.System, path string) bool {
-	_, err := os.Stat(sys.Path(path))
+	_, err := hostfile.Stat(sys, path)
 	return err == nil
 }
 
@@ -107,32 +176,48 @@ type status struct {
 // Apply saves the snapshot under a temporary name, which it has until it is verified.
 // The output has path, revision, keys and bytes.
 func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	if err := os.MkdirAll(sys.Path(s.Dir), 0o700); err != nil {
-		return nil, fmt.Errorf("making the directory of snapshots: %w", err)
-	}
-	temp := filepath.Join(s.Dir, "."+s.Name+partial)
-	if err := s.removePartial(sys, temp); err != nil {
+	if err := s.makeDir(sys); err != nil {
 		return nil, err
 	}
-	defer s.removePartial(sys, temp) //nolint:errcheck // the next run removes it
-	if _, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdctl", "--endpoints="+s.Endpoint, "--cacert="+s.CA, "--cert="+s.Cert, "--key="+s.Key,
-		"--command-timeout="+saveTimeout.String(), "snapshot", "save", sys.Path(temp)); err != nil {
-		return nil, fmt.Errorf("saving a snapshot of etcd: %w", err)
-	}
-	if err := os.Chmod(sys.Path(temp), 0o600); err != nil {
-		return nil, err
-	}
-	found, err := verify(ctx, sys, temp)
+	dir, err := s.open(sys)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Rename(sys.Path(temp), sys.Path(s.path())); err != nil {
+	defer dir.Close()
+	temp := "." + s.Name + partial
+	path := filepath.Join(dir.Path(), temp)
+	if err := removePartial(dir, temp); err != nil {
 		return nil, err
 	}
-	if err := s.prune(sys); err != nil {
+	defer removePartial(dir, temp) //nolint:errcheck // the next run removes it
+	if _, err := hostcmd.Run(ctx, sys, "/usr/local/bin/etcdctl", "--endpoints="+s.Endpoint, "--cacert="+s.CA, "--cert="+s.Cert, "--key="+s.Key,
+		"--command-timeout="+saveTimeout.String(), "snapshot", "save", sys.Path(path)); err != nil {
+		return nil, fmt.Errorf("saving a snapshot of etcd: %w", err)
+	}
+	if err := restrict(dir, temp); err != nil {
+		return nil, err
+	}
+	found, err := verify(ctx, sys, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := dir.Rename(temp, s.Name+suffix); err != nil {
+		return nil, err
+	}
+	if err := s.prune(dir); err != nil {
 		return nil, fmt.Errorf("removing old snapshots of etcd: %w", err)
 	}
 	return s.output(found), nil
+}
+
+// restrict makes a file readable by root only.
+func restrict(dir *hostpath.Dir, name string) error {
+	node, err := dir.Open(name)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	return node.Chmod(0o600)
 }
 
 func (s *Snapshot) output(found status) engine.Output {
@@ -166,28 +251,50 @@ const abandonedAfter = time.Hour
 
 // removePartial removes the temporary files of this snapshot, and those that killed runs have
 // left in the directory. removePartial leaves those of the host's timer, whose script removes them.
-func (s *Snapshot) removePartial(sys engine.System, own string) error {
-	for _, path := range []string{own, own + partial} {
-		if err := os.Remove(sys.Path(path)); err != nil && !os.IsNotExist(err) {
+func removePartial(dir *hostpath.Dir, own string) error {
+	for _, name := range []string{own, own + partial} {
+		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a partial snapshot: %w", err)
 		}
 	}
-	entries, err := os.ReadDir(sys.Path(s.Dir))
+	files, err := regularFiles(dir)
 	if err != nil {
 		return fmt.Errorf("looking for partial snapshots: %w", err)
 	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), partial) || strings.HasPrefix(e.Name(), ".scheduled-") {
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), ".") || !strings.HasSuffix(f.Name(), partial) || strings.HasPrefix(f.Name(), ".scheduled-") || time.Since(f.ModTime()) < abandonedAfter {
 			continue
 		}
-		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandonedAfter {
-			continue
-		}
-		if err := os.Remove(filepath.Join(sys.Path(s.Dir), e.Name())); err != nil && !os.IsNotExist(err) {
+		if err := dir.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a partial snapshot: %w", err)
 		}
 	}
 	return nil
+}
+
+// file is a regular file of a directory.
+type file struct {
+	fs.FileInfo
+	name string
+}
+
+// Name returns the name in the directory.
+func (f file) Name() string { return f.name }
+
+// regularFiles returns the regular files of a directory, without those that are removed
+// meanwhile.
+func regularFiles(dir *hostpath.Dir) ([]file, error) {
+	names, err := dir.Names()
+	if err != nil {
+		return nil, err
+	}
+	var out []file
+	for _, name := range names {
+		if info, err := dir.Lstat(name); err == nil && info.Mode().IsRegular() {
+			out = append(out, file{info, name})
+		}
+	}
+	return out, nil
 }
 
 // saveTimeout is the maximum duration of a save: etcd's largest recommended database of
@@ -195,38 +302,30 @@ func (s *Snapshot) removePartial(sys engine.System, own string) error {
 const saveTimeout = 10 * time.Minute
 
 // prune removes the oldest snapshots beyond Keep and MaxMiB, never the new one.
-func (s *Snapshot) prune(sys engine.System) error {
+func (s *Snapshot) prune(dir *hostpath.Dir) error {
 	keep := s.Keep
 	if keep < 1 {
 		keep = DefaultKeep
 	}
-	entries, err := os.ReadDir(sys.Path(s.Dir))
+	files, err := regularFiles(dir)
 	if err != nil {
 		return err
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), suffix) || strings.HasPrefix(e.Name(), ".") || e.Name() == s.Name+suffix
+	var total int64
+	files = slices.DeleteFunc(files, func(f file) bool {
+		if f.Name() == s.Name+suffix {
+			total = f.Size()
+			return true
+		}
+		return !strings.HasSuffix(f.Name(), suffix) || strings.HasPrefix(f.Name(), ".")
 	})
-	age := func(e fs.DirEntry) time.Time {
-		if info, err := e.Info(); err == nil {
-			return info.ModTime()
-		}
-		return time.Time{}
-	}
-	size := func(path string) int64 {
-		if info, err := os.Lstat(path); err == nil {
-			return info.Size()
-		}
-		return 0
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return age(b).Compare(age(a)) })
-	total := size(sys.Path(s.path()))
-	for i, e := range entries {
-		total += size(filepath.Join(sys.Path(s.Dir), e.Name()))
+	slices.SortFunc(files, func(a, b file) int { return b.ModTime().Compare(a.ModTime()) })
+	for i, f := range files {
+		total += f.Size()
 		if i+1 < keep && (s.MaxMiB <= 0 || total <= s.MaxMiB<<20) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(sys.Path(s.Dir), e.Name())); err != nil {
+		if err := dir.Remove(f.Name()); err != nil {
 			return err
 		}
 	}

@@ -210,3 +210,72 @@ func TestPartialSnapshotsAreRemoved(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 }
+
+// TestDirectoriesOfOtherUsers: a user who can write to the directory could put a link in the
+// place of the file that root writes.
+func TestDirectoriesOfOtherUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give directories away")
+	}
+	const user = 65534
+	for name, tt := range map[string]struct {
+		dir     string
+		prepare func(t *testing.T, sys *tasktest.System) error
+		wrong   string
+	}{
+		"its own directory":        {"/snapshots", func(_ *testing.T, sys *tasktest.System) error { return os.Chown(sys.Path("/snapshots"), user, user) }, "other users than root can write to /snapshots"},
+		"a directory for everyone": {"/snapshots", func(_ *testing.T, sys *tasktest.System) error { return os.Chmod(sys.Path("/snapshots"), 0o777) }, "other users than root can write to /snapshots"},
+		"a parent": {"/home/bob/snapshots", func(t *testing.T, sys *tasktest.System) error {
+			sys.Mkdir(t, "/home/bob")
+			return os.Chown(sys.Path("/home/bob"), user, user)
+		}, "other users than root can write to /home/bob"},
+		"a link to a directory of root": {"/home/bob/snapshots", func(t *testing.T, sys *tasktest.System) error {
+			sys.Mkdir(t, "/home/bob")
+			if err := os.Symlink("/snapshots", sys.Path("/home/bob/snapshots")); err != nil {
+				return err
+			}
+			if err := os.Lchown(sys.Path("/home/bob/snapshots"), user, user); err != nil {
+				return err
+			}
+			return os.Chown(sys.Path("/home/bob"), user, user)
+		}, "/home/bob/snapshots"},
+		"a link of root": {"/link", func(_ *testing.T, sys *tasktest.System) error { return os.Symlink("/snapshots", sys.Path("/link")) }, ""},
+	} {
+		sys := newHost(t, goodStatus)
+		if err := tt.prepare(t, sys); err != nil {
+			t.Fatal(err)
+		}
+		s := snapshot("run1")
+		s.Dir = tt.dir
+		_, err := s.Apply(t.Context(), sys, engine.Change{})
+		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+			t.Errorf("%s: %v, want %q", name, err, tt.wrong)
+		}
+		if got := names(t, sys); err != nil && len(got) > 0 {
+			t.Errorf("%s: root has written %v", name, got)
+		}
+	}
+}
+
+// TestDatabaseBehindALink: a link of another user in the place of the database does not lead
+// root to a file of root.
+func TestDatabaseBehindALink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give links away")
+	}
+	sys := newHost(t, goodStatus)
+	db := sys.Path("/var/lib/etcd/member/snap/db")
+	sys.Write(t, "/etc/shadow", "root", 0o600)
+	if err := os.Remove(db); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/shadow", db); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(db, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot("run1").Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "reading the size of etcd's database") {
+		t.Errorf("%v", err)
+	}
+}
