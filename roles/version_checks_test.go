@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine/lang"
 	"deployer/roles"
+	"deployer/tasks/control/preflight"
 )
 
 // TestVersionsAreComparedBeforeTheyChange checks that every playbook that installs
@@ -49,6 +50,39 @@ func TestVersionsAreComparedBeforeTheyChange(t *testing.T) {
 	for _, name := range []string{"install", "upgrade", "scale-up"} {
 		if !slices.Contains(checked, name) {
 			t.Errorf("%s installs nothing that this test knows", name)
+		}
+	}
+}
+
+// TestRestoresCompareVersions checks that the playbooks which restore etcd and then install
+// compare versions while no API server is installed: the nodes that are left have theirs, and
+// a resumed run has removed the manifests of the API servers.
+func TestRestoresCompareVersions(t *testing.T) {
+	for playbook, id := range map[string]string{"install": "", "etcd-restore-hosts": "20260102-030405", "etcd-readdress": "20260102-030405"} {
+		p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+playbook+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		vars := map[string]any{"upgrade_run": false, "upgrade_only": []any{}}
+		if id != "" {
+			vars["etcd_restore_id"] = id
+		}
+		reports := 0
+		for _, task := range p.Tasks {
+			if task.Kind.Name != "preflight_report" {
+				continue
+			}
+			args, err := task.BuildArgs(lang.NewVars(vars, nil))
+			if err != nil {
+				t.Fatalf("%s: %v", playbook, err)
+			}
+			reports++
+			if got := args.(*preflight.Report).InUse; got != (id != "") {
+				t.Errorf("%s: versions without an API server are compared: %t", playbook, got)
+			}
+		}
+		if reports == 0 {
+			t.Errorf("%s has no preflight", playbook)
 		}
 	}
 }

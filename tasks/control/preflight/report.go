@@ -19,6 +19,7 @@ type Report struct {
 	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
 	Expected []string      `yaml:"expected" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
 	Versions string        `yaml:"versions" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
+	InUse    bool          `yaml:"in_use" doc:"The cluster is in use although no API server is installed, as in a restore: versions are compared, too. Default false."`
 	Upgrade  bool          `yaml:"upgrade" doc:"The run is an upgrade: versions may become newer, in steps that the components support. Default false: in a cluster in use, another version is a problem."`
 	Only     []string      `yaml:"only" doc:"With upgrade: programs whose versions change; default all."`
 	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between the clocks of a host and of the controller; default 2s."`

@@ -31,7 +31,9 @@ func (c Commands) Join(hosts ...string) string {
 }
 
 // versions returns the rows of components whose version must not change in this run. In a
-// cluster without an API server no version is in use.
+// cluster without an API server no version is in use, unless InUse says otherwise; then the
+// rows advise to write the versions in use into the inventory, because such a cluster cannot
+// be upgraded before.
 func (r *Report) versions(actx engine.ActionContext) []report.Row {
 	c, ok := engine.Service[*cluster.Cluster](actx.Services())
 	if !ok || r.Versions == "" {
@@ -39,7 +41,8 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 	}
 	hosts := actx.Targets()
 	found := FoundVersions(actx, r.Versions)
-	if !slices.ContainsFunc(found, func(f cluster.Running) bool { return f.Component == "kube-apiserver" }) {
+	served := slices.ContainsFunc(found, func(f cluster.Running) bool { return f.Component == "kube-apiserver" })
+	if !served && !r.InUse {
 		return nil
 	}
 	wanted := slices.DeleteFunc(c.Wanted(), func(w cluster.Running) bool { return !slices.Contains(hosts, w.Host) })
@@ -54,8 +57,17 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 	for _, host := range hosts {
 		problems = append(problems, cluster.RefusePolicies(host, FoundPolicies(actx, host, r.Versions), c.Nodes[host])...)
 	}
-	return versionRows(actx, problems)
+	rows := versionRows(actx, problems)
+	if r.InUse {
+		for i := range rows {
+			rows[i] = rows[i].Advised(keepAdvice)
+		}
+	}
+	return rows
 }
+
+// keepAdvice is the advice for versions that a restore would change.
+const keepAdvice = "write the version in use into the inventory until this command has ended, as cluster.kubernetes or in overrides of the host; then upgrade"
 
 // missingImages returns a row for each manifest whose image the host does not have, and does
 // not get by this upgrade: somebody changed it.

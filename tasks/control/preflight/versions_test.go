@@ -47,12 +47,18 @@ func TestVersionsInUse(t *testing.T) {
 		spec      cluster.Spec
 		results   []engine.Output // of m1, m2, n1
 		upgrade   bool
+		inUse     bool
 		want      []string // host, and a part of the row
 		forbidden string
 	}{
 		"a new cluster":          {results: []engine.Output{none, none, none}},
 		"as wanted":              {results: []engine.Output{master("v1.36.3"), minion("v1.36.3"), none}},
 		"no API server anywhere": {results: []engine.Output{none, minion("v1.35.4"), none}},
+		"no API server anywhere, in a restore": {inUse: true, results: []engine.Output{none, minion("v1.35.4"), minion("v1.36.3")}, want: []string{
+			"m2 kubelet is v1.35.4, the inventory has v1.36.3: this is an upgrade; write the version in use into the inventory until this command has ended", "m2 kube-proxy is v1.35.4"},
+			forbidden: "run: deployer upgrade"},
+		"new masters and no other node, in a restore": {inUse: true, results: []engine.Output{none, none, none}},
+		"as wanted, in a restore":                     {inUse: true, results: []engine.Output{none, minion("v1.36.3"), none}},
 		"older": {results: []engine.Output{master("v1.35.4"), minion("v1.35.4"), minion("v1.35.4")}, want: []string{
 			"m1 kube-apiserver is v1.35.4, the inventory has v1.36.3: this is an upgrade; run: deployer upgrade -i x.yaml",
 			"m1 kube-controller-manager", "m1 kube-scheduler", "m1 kubelet is v1.35.4, the inventory has v1.36.3: this is an upgrade (also on m2, n1)", "m1 kube-proxy"}},
@@ -85,7 +91,7 @@ func TestVersionsInUse(t *testing.T) {
 			s.Results[host]["versions_found"] = c.results[i]
 		}
 		action := NewReport()
-		action.Checks, action.Versions, action.Upgrade = "preflight", "versions_found", c.upgrade
+		action.Checks, action.Versions, action.Upgrade, action.InUse = "preflight", "versions_found", c.upgrade, c.inUse
 		var got []string
 		for _, r := range report.Problems(action.Gather(context.Background(), s)) {
 			got = append(got, r.Host+" "+r.Detail+"; "+r.Fix)
