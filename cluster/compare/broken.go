@@ -44,6 +44,12 @@ func broken(want *cluster.Cluster, found Observed) []Broken {
 			out = append(out, Broken{Host: n.Name, Component: "node", Detail: "not Ready: " + n.Reason})
 		}
 	}
+	for _, m := range strangers(want, found.Etcd) {
+		if !m.Healthy {
+			name := memberName(m)
+			out = append(out, Broken{Host: name, Component: "etcd", Detail: "its member does not serve, and the inventory has no host for it", Fix: "deployer scale-down --dead " + name})
+		}
+	}
 	return out
 }
 

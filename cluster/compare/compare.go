@@ -141,24 +141,30 @@ func extraNodes(want *cluster.Cluster, found Observed) []string {
 }
 
 func extraMembers(want *cluster.Cluster, found Observed) []string {
-	if found.Etcd == nil {
-		return nil
-	}
-	known := map[uint64]bool{}
-	for _, n := range want.Nodes {
-		if m := memberOf(found.Etcd, n); n.IsEtcd && m != nil {
-			known[m.ID] = true
-		}
-	}
 	var out []string
-	for _, m := range found.Etcd.Members {
-		if !known[m.ID] {
-			out = append(out, cmp.Or(m.Name, strings.Join(m.PeerURLs, ",")))
-		}
+	for _, m := range strangers(want, found.Etcd) {
+		out = append(out, memberName(m))
 	}
 	slices.Sort(out)
 	return out
 }
+
+// strangers returns the members that no host of the inventory has.
+func strangers(want *cluster.Cluster, live *cluster.EtcdLive) []cluster.LiveMember {
+	if live == nil {
+		return nil
+	}
+	known := map[uint64]bool{}
+	for _, n := range want.Nodes {
+		if m := memberOf(live, n); n.IsEtcd && m != nil {
+			known[m.ID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(live.Members), func(m cluster.LiveMember) bool { return known[m.ID] })
+}
+
+// memberName returns the name of a member, or its peer URLs when it has never started.
+func memberName(m cluster.LiveMember) string { return cmp.Or(m.Name, strings.Join(m.PeerURLs, ",")) }
 
 // versions returns the components that are older and newer than wanted. versions compares what
 // the hosts have, and the kubelets of nodes whose hosts were not examined.
