@@ -74,7 +74,10 @@ func fullDisks(s *site) {
 		if strings.Count(failed, "failed") != 1 {
 			s.T.Errorf("the units on small disks: %s, want one that has failed", failed)
 		}
+		s.RequireTexts(s.runbook("disk-full", ""), masters...)
+		s.runbook("disk-full-room", "")
 	})
+	s.runbook("disk-full-serves", "")
 	s.onSmallDisk(restores, []string{"m2"}, func() {
 		o := s.Deployer("etcd", "restore", file, "--yes", "--cluster", "lab")
 		if o.Code == 0 {

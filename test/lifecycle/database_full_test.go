@@ -42,9 +42,8 @@ func databaseFull(s *site) {
 		s.T.Errorf("a write to the full database: %s", refused)
 	}
 	before := members()
-	s.Must("etcd", "defrag")
+	s.runbook("database-full", "")
 	s.T.Logf("writes were refused for at least %.0f s", time.Since(began).Seconds())
-	s.RequireExit(s.Deployer("etcd", "status"), 0)
 	s.Kubectl("m1", "create configmap database-full")
 	s.Kubectl("m1", "delete configmap database-full")
 	for i, now := range members() {
