@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -200,12 +201,12 @@ func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	p.logsMu.Lock()
 	defer p.logsMu.Unlock()
 	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY
-	if !p.logs[name] {
+	if !slices.Contains(p.logs, name) {
 		flags |= os.O_TRUNC
 	}
 	f, err := os.OpenFile(filepath.Join(p.Reports(), name), flags, 0o600)
 	if err == nil {
-		p.logs[name] = true
+		p.logs = append(p.logs, name)
 	}
 	return f, err
 }

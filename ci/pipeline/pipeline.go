@@ -74,13 +74,13 @@ type Pipeline struct {
 	checkoutMu sync.Mutex // held while git writes a checkout
 	stateMu    sync.Mutex // held while the state of a cluster is written and pushed
 	logsMu     sync.Mutex
-	logs       map[string]bool // names of the logs that were opened; guarded by logsMu
+	logs       []string // names of the logs that were opened; guarded by logsMu
 }
 
 // Open finds the new revision. The caller must call Close. A revision that does not exist is
 // a *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
-	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment(), secretValues: map[string]string{}, logs: map[string]bool{}}
+	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment(), secretValues: map[string]string{}}
 	p.console = &lockedWriter{to: o.Out}
 	p.out = &maskedWriter{to: p.console, secrets: p.secrets}
 	var err error

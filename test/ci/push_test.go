@@ -106,7 +106,7 @@ func (s *site) playbook(production string) {
 				s.t.Errorf("/etc/motd of %s is %q", n, got)
 			}
 		}
-		s.requireTexts(s.shell(gitHost, "cd "+repository+"/deployer-ci/reports/$(git -C "+repository+" rev-parse main) && ls plans runs/production.yaml"), "production.yaml.json", ".html", ".json")
+		s.requireTexts(s.shell(gitHost, "cd "+repository+"/deployer-ci/reports/$(git -C "+repository+" rev-parse main) && ls plans/production.yaml runs/production.yaml"), "plan.json", ".html", ".json")
 		s.deployed++
 	}
 }
