@@ -96,7 +96,7 @@ $(REGISTRY):
 	mv $(dir $(REGISTRY))tmp/registry $@
 
 .PHONY: registry
-registry: $(REGISTRY) ## build the container registry that tests of images use when it is there (cached)
+registry: $(REGISTRY) ## build the container registry of the tests of images (cached)
 
 # The output is the path: tests of images call it.
 .PHONY: registry-path
@@ -133,7 +133,7 @@ lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run --allow-parallel-runners ./...
 
 .PHONY: test
-test: test-packages $(AGENTS) $(S3_SERVER) lint ## unit, property, golden, CLI and small fleet tests
+test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
 	go vet ./...
 	go test -race ./...
 
