@@ -3,6 +3,7 @@ package images
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -82,7 +83,7 @@ func readTar(t *testing.T, path string) (members map[string][]byte, names []stri
 	members = map[string][]byte{}
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return members, names
 		}
 		if err != nil {
