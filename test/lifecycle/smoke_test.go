@@ -13,9 +13,10 @@ import (
 	"deployer/test/prober"
 )
 
-// singleMaster is what clients may notice of a change of the only master: no API answers
-// while its API server and its etcd restart. Traffic of the Service may not notice it.
-var singleMaster = prober.Tolerance{Gap: time.Minute, PodGap: prober.Retry}
+// singleMaster is what clients may notice of the upgrade and rollback of a cluster with one
+// master: no API answers while its API server and its etcd restart, and nodes may be not Ready
+// while their kubelets restart. Traffic of the Service may not notice it.
+var singleMaster = prober.Tolerance{Gap: time.Minute, PodGap: prober.Retry, NotReady: []string{"m1", "n1", "n2"}}
 
 // TestSmoke is the life of a small cluster in minutes: a minion joins, an upgrade is killed
 // and continued by a controller that has no logs, a third controller rolls it back, the
