@@ -151,8 +151,12 @@ faults: ## break runs at every place where they can break
 e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
-	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
+
+.PHONY: e2e-smoke
+e2e-smoke: build packages ## the life of a small cluster in minutes: joins, a killed upgrade, a rollback, a reset (needs root)
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 
 # SCENARIO=NAME runs one scenario, SEED=N repeats its random instants.
 .PHONY: e2e-lifecycle

@@ -4,12 +4,15 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
 
@@ -50,7 +53,14 @@ func TestReboot(t *testing.T) {
 	}
 
 	s.KillAtOutput("reboots; waiting", "run", book, "--output", "json")
-	again := s.Must("resume")
+	// A host of the killed run may still boot for longer than a run tries to connect.
+	var again harness.Outcome
+	s.Eventually(2*time.Minute, "deployer resume completes the run", func() error {
+		if again = s.Deployer("resume"); again.Code != 0 {
+			return errors.New(again.All())
+		}
+		return nil
+	})
 	for _, h := range []string{"h1", "h2"} {
 		if n := boots(h); n != 2 {
 			t.Errorf("%s has booted %d times, want 2\n%s", h, n, again.All())

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"text/template"
+	"testing/fstest"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -70,12 +70,17 @@ func TestSameContent(t *testing.T) {
 		vars := m.common()
 		vars["index"], vars["host"] = h.index, map[string]any{"name": h.name, "address": h.address}
 		for i := 1; i <= templates; i++ {
-			var b strings.Builder
-			if err := template.Must(template.New("").Parse(goTemplate(i))).Execute(&b, vars); err != nil {
+			tree := lang.Tree{Name: "bench", FS: fstest.MapFS{"x.tmpl": {Data: []byte(goTemplate(i))}}}
+			tmpl, err := lang.NewFiles("the benchmark", "", nil, lang.SearchDir{Tree: tree, Dir: ".", Templates: true}).Template("x.tmpl")
+			if err != nil {
 				t.Fatal(err)
 			}
-			if b.String() != rendered(i, h) {
-				t.Errorf("template %d on %s is\n%s\nwant\n%s", i, h.name, b.String(), rendered(i, h))
+			got, err := tmpl.Text(vars)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != rendered(i, h) {
+				t.Errorf("template %d on %s is\n%s\nwant\n%s", i, h.name, got, rendered(i, h))
 			}
 		}
 	}
