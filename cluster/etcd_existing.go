@@ -33,8 +33,8 @@ func planExisting(probes []EtcdProbe, live *EtcdLive) EtcdPlan {
 	return plan
 }
 
-// repairedBy returns the members as they are when the plan has started, moved and replaced
-// those that are down: additions come after that.
+// repairedBy returns the members after the repairs of a plan, which starts, moves and replaces
+// members that are down before it adds any.
 func repairedBy(plan EtcdPlan, probes []EtcdProbe, live *EtcdLive) *EtcdLive {
 	out := &EtcdLive{ClusterID: live.ClusterID, Members: slices.Clone(live.Members)}
 	for _, h := range probes {

@@ -24,7 +24,7 @@ func newImagesPromote(e env) *cobra.Command {
 		Long: `Promote moves the tag of a stage to the digest that the stage before has: from
 VERSION-testing to VERSION-staging, and from there to VERSION, which is production. Each
 architecture must have a record of passed tests in the registry; the latest record of a
-digest decides. The versions are those that are built in --dir.
+digest decides. Promote takes the versions of the images in --dir.
 
 An image goes to production when a cluster has proved it: the inventory of -i must use
 exactly the digests of the image, its cluster must have no difference from it, and
