@@ -1,6 +1,7 @@
 package staticpod
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,17 @@ func Log(sys engine.System, manifest string) string {
 func Wanted(sys engine.System, manifest string) bool {
 	_, err := os.Stat(sys.Path(manifest))
 	return err == nil
+}
+
+// logOf returns the end of the log that has the reason of err: that of the container which
+// has ended, otherwise the newest one.
+func logOf(sys engine.System, m manifest, err error) string {
+	if crash, ok := errors.AsType[*crashError](err); ok {
+		if text := readEnd(crash.endedLog(), 16<<10); text != "" {
+			return hostcmd.Tail(text, 20)
+		}
+	}
+	return lastLog(sys, m)
 }
 
 // lastLog returns the end of the newest log of the pod's containers.

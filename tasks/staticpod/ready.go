@@ -104,7 +104,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if err != nil {
 		return nil, &engine.Failure{
 			Message: fmt.Sprintf("static pod %s is not up after %s: %v", m.Metadata.Name, time.Since(began).Round(time.Second), err),
-			Detail:  lastLog(sys, m),
+			Detail:  logOf(sys, m, err),
 		}
 	}
 	return engine.Output{"elapsed_seconds": time.Since(began).Seconds()}, nil

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// maxRestarts is the maximum number of restarts of a container during the wait for its pod. The kubelet starts it again at once, and then after 10, 20 and 40 s
-// (kubernetes pkg/kubelet, backOffPeriod): the third restart comes after half a
-// minute, and a container that fails three times fails again.
+// maxRestarts is the maximum number of restarts of a container during the wait for its pod.
+// The kubelet starts it again at once, and then after 10, 20 and 40 s (kubernetes
+// pkg/kubelet, backOffPeriod): the third restart comes after half a minute, and a container
+// that fails three times fails again.
 const maxRestarts = 3
 
 // restarts has the numbers of the last restarts of a pod's containers, by the
@@ -34,8 +35,25 @@ func restartsOf(logs []string) restarts {
 func (r restarts) since(earlier restarts) error {
 	for dir, n := range r {
 		if again := n - earlier[dir]; again >= maxRestarts {
-			return fmt.Errorf("container %s has ended and was started again %d times", filepath.Base(dir), again)
+			return &crashError{dir: dir, number: n, again: again}
 		}
 	}
 	return nil
+}
+
+// crashError reports a container that ends again and again.
+type crashError struct {
+	dir    string // directory of its logs
+	number int    // number of its last restart
+	again  int    // restarts during the wait
+}
+
+func (e *crashError) Error() string {
+	return fmt.Sprintf("container %s has ended and was started again %d times", filepath.Base(e.dir), e.again)
+}
+
+// endedLog returns the path of the log of the last container that has ended. The log of the
+// container after it may be empty still.
+func (e *crashError) endedLog() string {
+	return filepath.Join(e.dir, strconv.Itoa(e.number-1)+".log")
 }

@@ -30,8 +30,9 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestCrashLoopEndsTheWait: a pod whose container ends repeatedly fails before the time
-// limit.
+// TestCrashLoopEndsTheWait checks that a pod whose container ends repeatedly fails before
+// the time limit, with the log of the container that has ended: the log of the next one is
+// empty when the kubelet has just created it.
 func TestCrashLoopEndsTheWait(t *testing.T) {
 	t.Parallel()
 	sys, k := host(t)
@@ -39,7 +40,9 @@ func TestCrashLoopEndsTheWait(t *testing.T) {
 	k.set(pod{"u1", "new", "STOPPED"})
 	go func() {
 		time.Sleep(300 * time.Millisecond)
-		sys.Write(t, "/var/log/pods/kube-system_kube-apiserver-m1_u1/kube-apiserver/3.log", "2026 stderr F bad flag\n", 0o644)
+		const logs = "/var/log/pods/kube-system_kube-apiserver-m1_u1/kube-apiserver/"
+		sys.Write(t, logs+"2.log", "2026 stderr F bad flag\n", 0o644)
+		sys.Write(t, logs+"3.log", "", 0o644)
 	}()
 	began := time.Now()
 	_, _, err := tasktest.Run(t, sys, &Ready{Manifest: manifestPath, Timeout: 5 * time.Minute})
