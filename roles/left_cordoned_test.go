@@ -19,7 +19,7 @@ func TestInstallUncordonsReadyNodes(t *testing.T) {
 	at := func(name string) int {
 		return slices.IndexFunc(p.Tasks, func(task *program.Task) bool { return task.Name == name })
 	}
-	if ready, open := at("the node is Ready"), at("uncordon the node that an earlier run has left cordoned"); ready < 0 || open < ready {
+	if ready, open := at("the node is Ready"), at("uncordon the node"); ready < 0 || open < ready {
 		t.Errorf("the node is Ready at task %d, and uncordoned at %d", ready, open)
 	}
 }

@@ -31,7 +31,7 @@ func haproxyReload(s *site) {
 	}
 	s.scaleDown("m3")
 	s.requireMembers("m1", "m2")
-	s.comeBack()
+	s.comeBack("m3")
 	for _, n := range minions {
 		if got := s.proxy(n, "haproxy"); got != before[n] {
 			s.T.Errorf("%s: the main process of HAProxy is %s, and was %s before: it must reload", n, got, before[n])

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/test/harness"
 )
 
 // scaleDown takes hosts out of the cluster.
@@ -26,10 +28,19 @@ func (s *site) requireNodes(master string, want ...string) {
 	}
 }
 
-// comeBack installs the inventory again, which has the hosts that had left.
-func (s *site) comeBack() {
+// comeBack installs the inventory again, which has the hosts that had left. Their nodes are
+// cordoned before they register, and tested before they take pods.
+func (s *site) comeBack(left ...string) {
 	s.T.Helper()
-	s.Must("install")
+	events, _ := s.Events(s.Must("install", "--output", "json"))
+	steps := harness.ChangedSteps(events)
+	for _, h := range left {
+		cordoned, open := slices.Index(steps, h+" the node is cordoned before its kubelet registers"), slices.Index(steps, h+" uncordon the node")
+		if cordoned < 0 || open < cordoned {
+			s.T.Errorf("%s was cordoned at step %d and uncordoned at step %d of %d", h, cordoned, open, len(steps))
+		}
+	}
+	s.requireUncordoned("after " + strings.Join(left, ", ") + " came back")
 	s.RequireReady(nodes)
 	s.requireMembers(masters...)
 }
@@ -45,7 +56,7 @@ func minionLeaves(s *site) {
 	if left := s.Shell("n3", "pidof kubelet containerd etcd bird nginx kube-proxy; ip route show proto bird; ls /etc/kubernetes 2>/dev/null; true"); left != "" {
 		s.T.Errorf("on n3 there is still: %s", left)
 	}
-	s.comeBack()
+	s.comeBack("n3")
 	for h, was := range before {
 		if diff := cmp.Diff(was, s.Processes(h)); diff != "" {
 			s.T.Errorf("%s: processes changed when a minion left and came back (-before +after):\n%s", h, diff)
@@ -64,7 +75,7 @@ func firstMasterLeaves(s *site) {
 	s.scaleDown("m1")
 	s.requireNodes("m2", "m2", "m3", "n1", "n2", "n3")
 	s.requireMembers("m2", "m3")
-	s.comeBack()
+	s.comeBack("m1")
 	s.Must("verify")
 }
 
@@ -123,7 +134,7 @@ func killedRemoval(s *site) {
 	s.scaleDown("m3")
 	s.requireMembers("m1", "m2")
 	s.requireNodes("m1", "m1", "m2", "n1", "n2", "n3")
-	s.comeBack()
+	s.comeBack("m3")
 }
 
 // minionsBecomeMasters makes two minions masters and minions again, while their pods run on:

@@ -300,3 +300,41 @@ func TestCordonCreatesTheNode(t *testing.T) {
 		t.Errorf("uncordon: %+v, %v, n2 is %s", change, err, state(y.api, "n2"))
 	}
 }
+
+// TestCordonWhileNoAPIResponds checks that an installation goes on when no API server is
+// there yet, that a host which joins a cluster does not, and that the option changes nothing
+// while the API responds.
+func TestCordonWhileNoAPIResponds(t *testing.T) {
+	t.Parallel()
+	y := newTestCluster(t, false)
+	optional := &CordonAction{Node: "n2", Create: true, APIOptional: true}
+	if change, _, err := y.do(t, optional); err != nil || !change.Needed || state(y.api, "n2") != "cordoned, marked" {
+		t.Errorf("with an API: %+v, %v, n2 is %s", change, err, state(y.api, "n2"))
+	}
+	y = newTestCluster(t, true)
+	y.DialFunc = func(context.Context, string, string, string) (net.Conn, error) { return nil, errors.New("refused") }
+	if change, _, err := y.do(t, optional); err != nil || change.Needed {
+		t.Errorf("without an API: %+v, %v", change, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := (&CordonAction{Node: "n2", Create: true}).Check(ctx, y); err == nil {
+		t.Error("a host that joins needs no API")
+	}
+}
+
+// TestCordonedNodes checks that only the nodes are listed which deployer has cordoned.
+func TestCordonedNodes(t *testing.T) {
+	t.Parallel()
+	for mark, want := range map[string][]string{"": nil, `{"run":"r7"}`: {"n1"}} {
+		y := newTestCluster(t, false)
+		client, err := kube.Open(t.Context(), y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cordonBy(y.api, mark)
+		if got, err := CordonedNodes(t.Context(), client); err != nil || !slices.Equal(got, want) {
+			t.Errorf("mark %q: %v, %v, want %v", mark, got, err, want)
+		}
+	}
+}

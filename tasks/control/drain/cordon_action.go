@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,15 +22,25 @@ type CordonAction struct {
 	Node      string `yaml:"node" doc:"Node to cordon; default: the host's own."`
 	MissingOK bool   `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
 	Create    bool   `yaml:"create" doc:"Create the Node object, cordoned, when there is none, before the kubelet registers; do nothing when there is one. A host that fails keeps the cordon. Default false."`
-	CPUs      int    `yaml:"cpus" doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
-	Memory    int64  `yaml:"memory" doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
+	// APIOptional is for installations: the first API server runs below a kubelet.
+	APIOptional bool  `yaml:"api_optional" doc:"With create: do nothing when no API server responds within 5 s, as before the first one is installed. Default false."`
+	CPUs        int   `yaml:"cpus" doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
+	Memory      int64 `yaml:"memory" doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
 }
+
+// optionalAPI is the time within which an API server that need not be there responds.
+const optionalAPI = 5 * time.Second
 
 // Check reports a node that accepts pods.
 func (a *CordonAction) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
+	}
+	if a.APIOptional {
+		if _, ready := client.WithRetryTimeout(optionalAPI).FindReady(ctx); !ready {
+			return engine.Change{}, ctx.Err()
+		}
 	}
 	name := nodeOf(a.Node, actx)
 	node, err := kube.GetNode(ctx, client, name)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/tasks/control/kube"
 )
@@ -52,6 +53,22 @@ func CordonedBy(ctx context.Context, c *kube.Client, name string) (run string, e
 		return "", err
 	}
 	return runOf(node.Annotations[annotation]), nil
+}
+
+// CordonedNodes returns the names of the nodes that deployer has cordoned, in the order of
+// the API.
+func CordonedNodes(ctx context.Context, c *kube.Client) ([]string, error) {
+	nodes, err := kube.ListAs[corev1.Node](ctx, c, kube.NodeKind(), "", v1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var names []string
+	for _, node := range nodes {
+		if CordonOf(&node) == Ours {
+			names = append(names, node.Name)
+		}
+	}
+	return names, nil
 }
 
 // runOf returns the run that a mark names; "unknown" for a mark that people have changed.

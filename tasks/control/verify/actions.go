@@ -8,6 +8,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -64,11 +65,12 @@ func (*EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (en
 // PodsTask is the action `verify_pods`: it checks DNS, Services and connections from
 // test pods.
 type PodsTask struct {
-	Image   string        `yaml:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
-	Nodes   int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
-	Include []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
-	Outside string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 200s."`
+	Image    string        `yaml:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
+	Nodes    int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
+	Include  []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
+	Cordoned bool          `yaml:"cordoned" doc:"Test only when deployer has cordoned nodes, as it does with nodes that join: those that are Ready have a probe pod in any case, and those that are not are problems. Their names are the output nodes. Default false."`
+	Outside  string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
+	Timeout  time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 200s."`
 }
 
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a
@@ -82,10 +84,24 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 		Image: p.Image, Nodes: p.Nodes, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
 		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: actx.Progress,
 	}
+	var joining []string
+	if p.Cordoned {
+		if joining, err = drain.CordonedNodes(ctx, client); err != nil || len(joining) == 0 {
+			return engine.NoChange(joined(nil, nil)), err
+		}
+		o.Joining = joining
+	}
 	if o.Outside != "" && !resolvable(ctx, actx, c) {
 		o.Outside, o.NoOutside = "", "no upstream resolver: cluster.dns.upstreams is empty and the nodes' /etc/resolv.conf names none"
 	}
-	return engine.NoChange(report.Output(Pods(ctx, client, o))), nil
+	return engine.NoChange(joined(Pods(ctx, client, o), joining)), nil
+}
+
+// joined returns the output for rows, with the cordoned nodes that were tested.
+func joined(rows []report.Row, nodes []string) engine.Output {
+	out := report.Output(rows)
+	out["nodes"] = append([]string{}, nodes...)
+	return out
 }
 
 // Apply is never needed.

@@ -15,6 +15,8 @@ type Options struct {
 	Nodes int
 	// Include are nodes that have a pod in any case.
 	Include []string
+	// Joining are nodes that have a pod when they are Ready; one that is not is a problem.
+	Joining []string
 	// Domain is the DNS domain of the cluster; default cluster.local.
 	Domain string
 	// ServiceIP is the address of the Service kubernetes.default.

@@ -29,7 +29,9 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	}
 	removeStale(ctx, c, time.Now())
 	names, rows := sample(ctx, c, o.Nodes)
-	for _, name := range o.Include {
+	ready, unready := readyOf(ctx, c, o.Joining)
+	rows = append(rows, unready...)
+	for _, name := range slices.Concat(o.Include, ready) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -73,6 +75,25 @@ func sample(ctx context.Context, c *kube.Client, limit int) ([]string, []report.
 		}
 	}
 	return spread(names, limit), nil
+}
+
+// readyOf returns the named nodes that are Ready, and a row for each other one.
+func readyOf(ctx context.Context, c *kube.Client, names []string) (ready []string, rows []report.Row) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	states, err := kube.Nodes(ctx, c, names)
+	if err != nil {
+		return nil, []report.Row{report.Bad("test pods", "", "%v", err)}
+	}
+	for _, s := range states {
+		if s.Ready {
+			ready = append(ready, s.Name)
+			continue
+		}
+		rows = append(rows, report.Bad("test pod", s.Name, "the node is not Ready: %s", s.Reason))
+	}
+	return ready, rows
 }
 
 // spread returns at most limit elements at even distances, beginning with the first.

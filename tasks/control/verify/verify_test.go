@@ -207,6 +207,30 @@ func TestPodThatDoesNotStartIsReportedAndOthersAreQueried(t *testing.T) {
 	}
 }
 
+// TestNodesThatJoinAreTested checks that each node that joins has a probe pod, however small
+// the sample is, and that one that is not Ready is a problem of its own.
+func TestNodesThatJoinAreTested(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2", "n3", "n4")
+	w.api.Put("/api/v1/nodes/n4", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n4"},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}}}})
+	o := options()
+	o.Nodes, o.Joining = 1, []string{"n3", "n4"}
+	rows := Pods(context.Background(), w.client, o)
+	var tested []string
+	for _, r := range rows {
+		if r.Check == "service by name" && r.OK {
+			tested = append(tested, r.Host)
+		}
+	}
+	if diff := cmp.Diff([]string{"n1", "n3"}, tested); diff != "" {
+		t.Errorf("nodes with a probe pod (-want +got):\n%s", diff)
+	}
+	want := []string{"n4 test pod: the node is not Ready: KubeletNotReady"}
+	if diff := cmp.Diff(want, texts(report.Problems(rows))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestInterruptedCheckCleansUp(t *testing.T) {
 	w := newFakeCluster(t, "n1")
 	ctx, cancel := context.WithCancel(context.Background())
