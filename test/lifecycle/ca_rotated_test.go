@@ -76,9 +76,6 @@ func authoritiesRotated(s *site) {
 	s.unchanged("after the rotation")
 }
 
-// partly is the exit code of runs that could not reach a host.
-const partly = 3
-
 // killedInPhase runs a command that is killed behind a few changes, three times: the first
 // time at the first change, and then continued by resume and from another machine.
 func (s *site) killedInPhase(command []string) {

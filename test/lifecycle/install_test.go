@@ -76,9 +76,12 @@ func (s *site) proxy(node, program string) string {
 }
 
 // without removes the lines of a program from a list of processes.
-func without(processes, program string) string {
+func without(processes string, programs ...string) string {
 	lines := strings.Split(processes, "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, program+" ") }), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		program, _, _ := strings.Cut(line, " ")
+		return slices.Contains(programs, program)
+	}), "\n")
 }
 
 // etcdctl runs etcdctl on a master, against the member there.

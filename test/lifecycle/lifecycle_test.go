@@ -38,7 +38,7 @@ var scenarios = []scenario{
 	{name: "apiserver_flag", run: apiserverFlag},
 	{name: "kubelet_value", run: kubeletValue},
 	{name: "bad_kubelet_value", run: badKubeletValue},
-	{name: "bad_apiserver_value", run: badAPIServerValue},
+	{name: "bad_apiserver_value", run: badAPIServerValue, tolerate: prober.Tolerance{NotReady: []string{"m1"}}},
 	{name: "containerd_value", run: containerdValue},
 	{name: "bad_image", run: badImage},
 	{name: "killed_change", run: killedChange},
