@@ -151,7 +151,16 @@ faults: ## break runs at every place where they can break
 e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
-	go test -tags lab -count=1 -v -timeout 60m ./test/e2e/...
+	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
+	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
+
+# Scenarios for which make e2e has no time.
+E2E_MORE := TestHAProxy|TestRotations
+
+.PHONY: e2e-more
+e2e-more: build packages ## scenarios on real hosts for which make e2e has no time (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 30m -run '$(E2E_MORE)' ./test/e2e
 
 .PHONY: e2e-smoke
 e2e-smoke: build packages ## the life of a small cluster in minutes: joins, a killed upgrade, a rollback, a reset (needs root)

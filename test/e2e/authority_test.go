@@ -5,7 +5,21 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
 )
+
+// TestRotations replaces the key that encrypts Secrets and authorities on a single host, whose
+// API is away while it restarts.
+func TestRotations(t *testing.T) {
+	s := newSite(t, plan.Spec{Masters: 1})
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "roles")["minion"] = []any{"m1"} })
+	s.Must("install")
+	encryptionKeyRotated(t, s, "m1")
+	authorityRotated(t, s, "m1")
+	s.Must("verify")
+}
 
 // authorityRotated replaces the authority of etcd and that of the front proxy. etcd trusts
 // the new one only, the Secrets in it are readable, and an install finds nothing to do.

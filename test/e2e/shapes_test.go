@@ -41,8 +41,6 @@ func TestSingleNode(t *testing.T) {
 	renewedCertificate(t, s, "m1")
 	lostEncryptionKey(t, s, "m1")
 	restored(t, s, "m1")
-	encryptionKeyRotated(t, s, "m1")
-	authorityRotated(t, s, "m1")
 	rebooted(t, s, "m1")
 	started(t, s, "m1")
 }

@@ -20,13 +20,16 @@ var singleMaster = prober.Tolerance{Gap: time.Minute, PodGap: prober.Retry, NotR
 
 // TestSmoke is the life of a small cluster in minutes: a minion joins, an upgrade is killed
 // and continued by a controller that has no logs, a third controller rolls it back, the
-// minion leaves, the hosts are reset.
+// minion leaves, the hosts are reset. The API proxies are HAProxy.
 func TestSmoke(t *testing.T) {
 	h := harness.New(t, "lifecycle", plan.Spec{Masters: 1, Minions: 2})
 	s := &site{Site: h}
 	inventory := func(version string, minions ...string) {
 		s.setRoles([]string{"m1"}, minions)
-		s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = version })
+		s.Edit(func(inv map[string]any) {
+			harness.Section(inv, "cluster")["kubernetes"] = version
+			harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
+		})
 	}
 	inventory(older, "n1")
 	s.Must("install")
