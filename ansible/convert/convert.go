@@ -21,6 +21,8 @@ type Translator struct {
 	Modules []string
 	// Renamed maps Ansible's names of modules to deployer's.
 	Renamed map[string]string
+	// NeedsDot reports whether a variable's name is a function or keyword of template files.
+	NeedsDot func(name string) bool
 }
 
 // Note describes a part that has to be translated by hand.
@@ -48,7 +50,7 @@ const (
 func (w *Translator) File(name string, data []byte) (newName string, out []byte, notes []Note, err error) {
 	switch k := kindOf(name); k {
 	case templated:
-		text, problems := jinja.Text(string(data))
+		text, problems := jinja.Text(string(data), w.NeedsDot)
 		for _, p := range problems {
 			notes = append(notes, Note{p.Line, 1, p.Error()})
 		}

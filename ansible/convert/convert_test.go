@@ -8,6 +8,7 @@ import (
 
 	"deployer/ansible"
 	"deployer/ansible/convert"
+	"deployer/engine/lang"
 	"deployer/tasks"
 )
 
@@ -16,7 +17,7 @@ func words() *convert.Translator {
 	for _, k := range tasks.Modules() {
 		modules = append(modules, k.Name)
 	}
-	return &convert.Translator{Modules: modules, Renamed: ansible.ModuleNames()}
+	return &convert.Translator{Modules: modules, Renamed: ansible.ModuleNames(), NeedsDot: lang.NeedsDot}
 }
 
 const before = `---
@@ -166,7 +167,7 @@ func TestPlaysVarsAndTemplates(t *testing.T) {
 		"roles/a/defaults/main.yml": {"roles/a/defaults/main.yml",
 			"on: yes\nfile: web.conf.j2\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {% if a %}\n  x {{ a }}\n  {% endif %}\n  end\n",
 			"on: true\nfile: web.conf.tmpl\nx: 'no'\nlist: [\"{{ a }}, {{ b }}\"]\ntext: |\n  {{ a ? (\"x \" + string(a) + \"\\n\") : \"\" }}end\n", ""},
-		"roles/a/templates/x.conf.j2": {"roles/a/templates/x.conf.tmpl", "a {{ b }}\n", "a {{ .b }}\n", ""},
+		"roles/a/templates/x.conf.j2": {"roles/a/templates/x.conf.tmpl", "a {{ b }}\n", "a {{ b }}\n", ""},
 		"roles/a/files/x.j2":          {"roles/a/files/x.j2", "a {{ b }}\n", "a {{ b }}\n", ""},
 		"roles/a/files/x.yml":         {"roles/a/files/x.yml", "a: yes\n", "a: yes\n", ""},
 		"roles/a/vars/x.yml": {"roles/a/vars/x.yml", "a: '{{ lookup(\"pipe\", \"x\") }}'\n", "a: '{{ lookup(\"pipe\", \"x\") }}'\n",

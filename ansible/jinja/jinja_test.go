@@ -3,7 +3,6 @@ package jinja_test
 import (
 	"strings"
 	"testing"
-	"text/template"
 
 	"github.com/expr-lang/expr"
 	"github.com/google/go-cmp/cmp"
@@ -145,51 +144,51 @@ func eval(t *testing.T, src string) any {
 func TestText(t *testing.T) {
 	for src, want := range map[string]struct{ tmpl, is string }{
 		`plain`:                               {`plain`, "plain"},
-		`a {{ foo }} b`:                       {`a {{ .foo }} b`, "a bar b"},
-		`{{ item.name }}-{{ port }}`:          {`{{ .item.name }}-{{ .port }}`, "x-80"},
+		`a {{ foo }} b`:                       {`a {{ foo }} b`, "a bar b"},
+		`{{ item.name }}-{{ port }}`:          {`{{ item.name }}-{{ port }}`, "x-80"},
 		`{{ foo | default('x') }}`:            {`{{ dig "foo" "x" . }}`, "bar"},
 		`{{ item.state|default('present') }}`: {`{{ dig "item" "state" "present" . }}`, "present"},
-		`{{ inventory_hostname }} {{ ansible_default_ipv4.address }}`:   {`{{ .host.name }} {{ .facts.default_ip }}`, "h1 10.0.0.1"},
-		`{{ hostvars[groups['web'][1]].ansible_host }}`:                 {`{{ (index .hosts (index .groups.web 1)).address }}`, "10.0.0.2"},
-		`{{ groups['web'] | join(',') }}`:                               {`{{ join "," .groups.web }}`, "h1,h2"},
-		`{{ foo | upper }}{{ foo|length }}`:                             {`{{ upper .foo }}{{ len .foo }}`, "BAR3"},
-		`{{ 'on' if yes else 'off' }}`:                                  {`{{ ternary "on" "off" (not (empty .yes)) }}`, "on"},
-		`{{ foo | regex_replace('^(b)', '\\1_') }}`:                     {`{{ regexReplaceAll "^(b)" .foo "${1}_" }}`, "b_ar"},
-		`{{ ansible_distribution | lower }}`:                            {`{{ lower .facts.os }}`, "ubuntu"},
-		`{{ ansible_distribution_major_version }}`:                      {`{{ index (splitList "." .facts.os_version) 0 }}`, "24"},
-		`{{ opts | to_json }}`:                                          {`{{ toJson .opts }}`, `{"a":1,"b":2}`},
-		`{{ some[0] ~ port }}`:                                          {`{{ print (index .some 0) .port }}`, "a80"},
-		`{{ port + 1 }}`:                                                {`{{ add .port 1 }}`, "81"},
-		`{{ 'a' + foo }}`:                                               {`{{ print "a" .foo }}`, "abar"},
-		"{% if yes and port > 8 %}\nx\n{% endif %}\ny":                  {"{{ if and .yes (gt .port 8) }}x\n{{ end }}y", "x\ny"},
-		"{% for s in some %}\n {{ s }}\n{% endfor %}\n z":               {"{{ range $s := .some }} {{ $s }}\n{{ end }} z", " a\n b\n z"},
-		"a {% if yes %}b{% endif %}\nc":                                 {"a {{ if .yes }}b{{ end }}c", "a bc"},
-		"a {% if yes %}\nb\n{% endif %}\nc":                             {"a {{ if .yes }}b\n{{ end }}c", "a b\nc"},
-		"#jinja2: trim_blocks: False\na\n{% if yes %}\nb{% endif %}\nc": {"a\n{{ if .yes }}\nb{{ end }}\nc", "a\n\nb\nc"},
-		"a\n{%- if yes -%}\n b {%- endif %}\nc":                         {"a\n{{- if .yes -}}\n b {{- end }}c", "abc"},
+		`{{ inventory_hostname }} {{ ansible_default_ipv4.address }}`:   {`{{ host.name }} {{ facts.default_ip }}`, "h1 10.0.0.1"},
+		`{{ hostvars[groups['web'][1]].ansible_host }}`:                 {`{{ (index hosts (index groups.web 1)).address }}`, "10.0.0.2"},
+		`{{ groups['web'] | join(',') }}`:                               {`{{ join "," groups.web }}`, "h1,h2"},
+		`{{ foo | upper }}{{ foo|length }}`:                             {`{{ upper foo }}{{ len foo }}`, "BAR3"},
+		`{{ 'on' if yes else 'off' }}`:                                  {`{{ ternary "on" "off" (not (empty yes)) }}`, "on"},
+		`{{ foo | regex_replace('^(b)', '\\1_') }}`:                     {`{{ regexReplaceAll "^(b)" foo "${1}_" }}`, "b_ar"},
+		`{{ ansible_distribution | lower }}`:                            {`{{ lower facts.os }}`, "ubuntu"},
+		`{{ ansible_distribution_major_version }}`:                      {`{{ index (splitList "." facts.os_version) 0 }}`, "24"},
+		`{{ opts | to_json }}`:                                          {`{{ toJson opts }}`, `{"a":1,"b":2}`},
+		`{{ some[0] ~ port }}`:                                          {`{{ print (index some 0) port }}`, "a80"},
+		`{{ port + 1 }}`:                                                {`{{ add port 1 }}`, "81"},
+		`{{ 'a' + foo }}`:                                               {`{{ print "a" foo }}`, "abar"},
+		"{% if yes and port > 8 %}\nx\n{% endif %}\ny":                  {"{{ if and yes (gt port 8) }}x\n{{ end }}y", "x\ny"},
+		"{% for s in some %}\n {{ s }}\n{% endfor %}\n z":               {"{{ range $s := some }} {{ $s }}\n{{ end }} z", " a\n b\n z"},
+		"a {% if yes %}b{% endif %}\nc":                                 {"a {{ if yes }}b{{ end }}c", "a bc"},
+		"a {% if yes %}\nb\n{% endif %}\nc":                             {"a {{ if yes }}b\n{{ end }}c", "a b\nc"},
+		"#jinja2: trim_blocks: False\na\n{% if yes %}\nb{% endif %}\nc": {"a\n{{ if yes }}\nb{{ end }}\nc", "a\n\nb\nc"},
+		"a\n{%- if yes -%}\n b {%- endif %}\nc":                         {"a\n{{- if yes -}}\n b {{- end }}c", "abc"},
 		"a\n{% if no is defined %}\nb\n{% elif yes %}\nc\n{% else %}\nd\n{% endif %}\ne\n": {
-			"a\n{{- if hasKey . \"no\" }}\nb\n{{- else if .yes }}\nc\n{{- else }}\nd\n{{- end }}\ne\n", "a\nc\ne\n"},
+			"a\n{{- if hasKey . \"no\" }}\nb\n{{- else if yes }}\nc\n{{- else }}\nd\n{{- end }}\ne\n", "a\nc\ne\n"},
 		"s\n{% for u in users %}\n{{ loop.index }} {{ u.name }} {{ u.shell | default('/bin/sh') }} {{ foo }}\n{% endfor %}\n": {
-			"s\n{{- range $i, $u := .users }}\n{{ add1 $i }} {{ $u.name }} {{ dig \"shell\" \"/bin/sh\" $u }} {{ $.foo }}\n{{- end }}\n",
+			"s\n{{- range $i, $u := users }}\n{{ add1 $i }} {{ $u.name }} {{ dig \"shell\" \"/bin/sh\" $u }} {{ foo }}\n{{- end }}\n",
 			"s\n1 ann /bin/sh bar\n2 bob /bin/zsh bar\n"},
-		"{% for k, v in opts.items() %}{{ k }}={{ v }};{% endfor %}": {"{{ range $k, $v := .opts }}{{ $k }}={{ $v }};{{ end }}", "a=1;b=2;"},
+		"{% for k, v in opts.items() %}{{ k }}={{ v }};{% endfor %}": {"{{ range $k, $v := opts }}{{ $k }}={{ $v }};{{ end }}", "a=1;b=2;"},
 		"{% for u in users if u.admin %}{{ u.name }}{% if not loop.last %},{% endif %}{% endfor %}": {
-			"{{ range $i, $u := .users }}{{ if $u.admin }}{{ $u.name }}{{ if not (eq (add1 $i) (len .users)) }},{{ end }}{{ end }}{{ end }}", ""},
-		"{% set x = port %}{{ x }}":             {"{{ $x := .port }}{{ $x }}", "80"},
+			"{{ range $i, $u := users }}{{ if $u.admin }}{{ $u.name }}{{ if not (eq (add1 $i) (len users)) }},{{ end }}{{ end }}{{ end }}", ""},
+		"{% set x = port %}{{ x }}":             {"{{ $x := port }}{{ $x }}", "80"},
 		"{# note #}z":                           {"{{/* note */}}z", "z"},
 		"a\n{# note #}\nz":                      {"a\n{{- /* note */}}\nz", "a\nz"},
 		"{% raw %}{{ x }}{% endraw %}":          {`{{ "{{" }} x }}`, "{{ x }}"},
 		"{{ 'x y' | indent(2) }}":               {`{{ replace "\n" "\n  " "x y" }}`, "x y"},
-		"#jinja2: trim_blocks: True\n{{ foo }}": {"{{ .foo }}", "bar"},
-		"{{ (foo) }}{{ yes | bool }}":           {"{{ .foo }}{{ .yes }}", "bartrue"},
+		"#jinja2: trim_blocks: True\n{{ foo }}": {"{{ foo }}", "bar"},
+		"{{ (foo) }}{{ yes | bool }}":           {"{{ foo }}{{ yes }}", "bartrue"},
 		"{{ item.shell | default(omit) }}{{ none_such | default(omit, true) }}":               {`{{ dig "item" "shell" omit . }}{{ default omit (dig "none_such" omit .) }}`, ""},
-		"{{ none_such if none_such is defined else 'no' }}{{ port if port == 'x' else foo }}": {`{{ dig "none_such" "no" . }}{{ if eq (toString .port) "x" }}{{ .port }}{{ else }}{{ .foo }}{{ end }}`, "nobar"},
-		"{% if yes == 'clientspecified' %}a{% endif %}b":                                      {`{{ if eq (toString .yes) "clientspecified" }}a{{ end }}b`, "b"},
+		"{{ none_such if none_such is defined else 'no' }}{{ port if port == 'x' else foo }}": {`{{ dig "none_such" "no" . }}{{ if eq (toString port) "x" }}{{ port }}{{ else }}{{ foo }}{{ end }}`, "nobar"},
+		"{% if yes == 'clientspecified' %}a{% endif %}b":                                      {`{{ if eq (toString yes) "clientspecified" }}a{{ end }}b`, "b"},
 		"{{ ansible_managed | comment }}":                                                     {`{{ "# Managed by deployer: changes are overwritten." }}`, "# Managed by deployer: changes are overwritten."},
-		"{{ ansible_facts.distribution_major_version | default() }}":                          {`{{ default "" (index (splitList "." .facts.os_version) 0) }}`, "24"},
-		"{{ ansible_facts['os_family'] }}":                                                    {"{{ .facts.os_family }}", "debian"},
+		"{{ ansible_facts.distribution_major_version | default() }}":                          {`{{ default "" (index (splitList "." facts.os_version) 0) }}`, "24"},
+		"{{ ansible_facts['os_family'] }}":                                                    {"{{ facts.os_family }}", "debian"},
 	} {
-		got, problems := jinja.Text(src)
+		got, problems := jinja.Text(src, lang.NeedsDot)
 		if len(problems) > 0 || got != want.tmpl {
 			t.Errorf("%s\n got %s, %v\nwant %s", src, got, problems, want.tmpl)
 			continue
@@ -197,14 +196,8 @@ func TestText(t *testing.T) {
 		if want.is == "" {
 			continue
 		}
-		tpl, err := template.New("t").Option("missingkey=error").Funcs(lang.Functions()).Parse(got)
-		if err != nil {
-			t.Errorf("%s: %s: %v", src, got, err)
-			continue
-		}
-		var b strings.Builder
-		if err := tpl.Execute(&b, vars()); err != nil || b.String() != want.is {
-			t.Errorf("%s: %s gives %q, %v, want %q", src, got, b.String(), err, want.is)
+		if is, err := render(got, vars()); err != nil || is != want.is {
+			t.Errorf("%s: %s gives %q, %v, want %q", src, got, is, err, want.is)
 		}
 	}
 }
@@ -245,7 +238,7 @@ func TestUntranslatable(t *testing.T) {
 		`{{ ansible_env.HOME }}`:               "deployer facts",
 		"{% if x %}{% set a = 1 %}{% endif %}": "before the if",
 	} {
-		_, problems := jinja.Text(src)
+		_, problems := jinja.Text(src, lang.NeedsDot)
 		if len(problems) == 0 || !strings.Contains(problems[0].Error(), want) {
 			t.Errorf("%s: %v, want %q", src, problems, want)
 		}
@@ -274,7 +267,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, src string) {
 		_, _ = jinja.Condition(src)
 		_, _ = jinja.Expression(src)
-		_, _ = jinja.Text(src)
+		_, _ = jinja.Text(src, lang.NeedsDot)
 		jinja.IsJinja(src)
 	})
 }

@@ -20,9 +20,11 @@ func (p Problem) Error() string { return fmt.Sprintf("%s: %v", shorten(p.Text), 
 var part = regexp.MustCompile(`(?s)\{\{([-+]?)(.*?)([-+]?)\}\}|\{%([-+]?)(.*?)([-+]?)%\}|\{#([-+]?)(.*?)([-+]?)#\}`)
 
 // Text translates a text or template file into one of text/template. A part without a
-// translation stays unchanged, a statement as a comment, and is a problem.
-func Text(src string) (string, []Problem) {
-	t := &translation{keeps: keepsLines.MatchString(header.FindString(src))}
+// translation stays unchanged, a statement as a comment, and is a problem. Variables are
+// written without a dot, {{ port }}, but for those whose name is a function or keyword
+// there, for which needsDot returns true.
+func Text(src string, needsDot func(name string) bool) (string, []Problem) {
+	t := &translation{keeps: keepsLines.MatchString(header.FindString(src)), w: templatePrinter{needsDot: needsDot}}
 	src = header.ReplaceAllString(src, "")
 	t.src = src
 	last := 0

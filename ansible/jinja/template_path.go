@@ -15,7 +15,12 @@ func (w *templatePrinter) root() string {
 	return "."
 }
 
+// from prints a variable of the host, with the fields behind it. Its name alone means the
+// variable in loops, too.
 func (w *templatePrinter) from(path string) string {
+	if name, _, _ := strings.Cut(path, "."); !w.needsDot(name) {
+		return path
+	}
 	return strings.TrimSuffix(w.root(), ".") + "." + path
 }
 
@@ -45,7 +50,7 @@ func (w *templatePrinter) path(n node) string {
 	case slices.Contains(w.locals, s):
 		return "$" + s
 	case s == "hostvars":
-		return w.fail("variables of hosts are .hosts.NAME.vars")
+		return w.fail("variables of hosts are hosts.NAME.vars")
 	case s == "ansible_managed":
 		return strconv.Quote(managed)
 	case s == "omit":
@@ -102,7 +107,8 @@ func (w *templatePrinter) field(f field) string {
 	return w.member(w.value(f.of), f.key)
 }
 
-var chain = regexp.MustCompile(`^[$.][A-Za-z0-9_.]*$|^\(.*\)$`)
+// chain matches a value that a field can follow with a dot.
+var chain = regexp.MustCompile(`^[$.A-Za-z_][A-Za-z0-9_.]*$|^\(.*\)$`)
 
 func (w *templatePrinter) member(of string, key node) string {
 	if s, ok := key.(text); ok && word.MatchString(string(s)) && chain.MatchString(of) {

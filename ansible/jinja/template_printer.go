@@ -8,11 +8,13 @@ import (
 // templatePrinter prints actions of text/template. err is the first part that has no
 // equivalent; the result is then meaningless.
 type templatePrinter struct {
-	err    error
-	locals []string // variables of loops and set, innermost last
-	index  string   // the index variable of the innermost loop, empty without one
-	of     string   // the list of the innermost loop
-	deep   bool     // inside of a loop, where the dot is not the root
+	// needsDot reports whether a variable's name is a function or keyword of text/template.
+	needsDot func(name string) bool
+	err      error
+	locals   []string // variables of loops and set, innermost last
+	index    string   // the index variable of the innermost loop, empty without one
+	of       string   // the list of the innermost loop
+	deep     bool     // inside of a loop, where the dot is not the root
 }
 
 func (w *templatePrinter) fail(format string, args ...any) string {

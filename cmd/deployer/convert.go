@@ -13,6 +13,7 @@ import (
 
 	"deployer/ansible"
 	"deployer/ansible/convert"
+	"deployer/engine/lang"
 )
 
 func newConvertCommand(e env) *cobra.Command {
@@ -33,7 +34,7 @@ guide "From Ansible to deployer". No host is contacted.`,
   deployer convert site.conf.j2 > site.conf.tmpl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			translator := &convert.Translator{Modules: kinds().Names(), Renamed: ansible.ModuleNames()}
+			translator := &convert.Translator{Modules: kinds().Names(), Renamed: ansible.ModuleNames(), NeedsDot: lang.NeedsDot}
 			info, err := os.Stat(args[0])
 			if err != nil {
 				return usageError(err)

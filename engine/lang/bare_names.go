@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -51,6 +52,16 @@ func parseFile(src string, funcs template.FuncMap) (*template.Template, []string
 // builtinNames are the functions that text/template itself has.
 var builtinNames = []string{"and", "or", "not", "call", "html", "index", "slice", "js", "len", "print", "printf", "println", "urlquery",
 	"eq", "ne", "lt", "le", "gt", "ge"}
+
+// templateKeywords are the words of text/template's own syntax.
+var templateKeywords = []string{"block", "break", "continue", "define", "else", "end", "if", "range", "nil", "template", "with", "true", "false"}
+
+// NeedsDot reports whether a variable of this name has a dot in template files, {{ .list }},
+// because the name alone is a function or keyword there.
+func NeedsDot(name string) bool {
+	_, function := fileFunctions()[name]
+	return function || name == includeFunc || slices.Contains(builtinNames, name) || slices.Contains(templateKeywords, name)
+}
 
 // bareNames rewrites the names of a parsed template that are not functions.
 type bareNames struct {

@@ -37,7 +37,7 @@ func templateAdvice(src string, line int) string {
 	if !jinja.IsJinja(src) {
 		return ""
 	}
-	out, problems := jinja.Text(src)
+	out, problems := jinja.Text(src, NeedsDot)
 	if len(problems) > 0 {
 		return "; " + problems[0].Err.Error()
 	}
