@@ -37,7 +37,7 @@ func kubeletValue(s *site) {
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "overrides", "kubelet")["maxPods"] = 120
 	})
-	running := s.running("kubelet")
+	running := s.processes(nodes...)
 	s.Must("install")
 	for _, n := range nodes {
 		if got := s.Kubectl("m1", "get node "+n+" -o 'jsonpath={.status.capacity.pods}'"); got != "120" {
@@ -45,7 +45,7 @@ func kubeletValue(s *site) {
 		}
 	}
 	s.Must("revert", s.LastRun().Run, "--yes")
-	s.requireRunning(running, "kubelet")
+	s.requireProcesses(running, "with the value and its revert", "kubelet")
 	s.setInventory(good)
 	if diff := cmp.Diff(before, s.Digests("/var/lib/kubelet/config.yaml", nodes)); diff != "" {
 		s.T.Errorf("the kubelet's configuration (- before, + after the revert):\n%s", diff)
@@ -78,9 +78,7 @@ func badKubeletValue(s *site) {
 func badAPIServerValue(s *site) {
 	const manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 	good := s.inventory()
-	// The leaders among the others end when they lose the API server of their master.
-	restarted := []string{"kube-apiserver", "kube-controller", "kube-scheduler"}
-	before, running := s.Digests(manifest, masters), s.running(restarted...)
+	before, running := s.Digests(manifest, masters), s.processes(nodes...)
 	servers := map[string]string{}
 	for _, m := range masters {
 		servers[m] = s.Shell(m, "pidof kube-apiserver")
@@ -95,16 +93,17 @@ func badAPIServerValue(s *site) {
 	if diff := cmp.Diff(before, s.Digests(manifest, masters)); diff != "" {
 		s.T.Errorf("the manifests (- before, + after):\n%s", diff)
 	}
-	changed := 0
+	restarted := 0
 	for m, was := range servers {
 		if s.Shell(m, "pidof kube-apiserver") != was {
-			changed++
+			restarted++
 		}
 	}
-	if changed != 1 {
-		s.T.Errorf("the API servers of %d masters have restarted, want that of the first", changed)
+	if restarted != 1 {
+		s.T.Errorf("the API servers of %d masters have restarted, want that of the first", restarted)
 	}
-	s.requireRunning(running, restarted...)
+	// The leaders among the others end when they lose the API server of their master.
+	s.requireProcesses(running, "with the bad flag", "kube-apiserver", "kube-controller", "kube-scheduler")
 	s.unchanged("without the bad value")
 }
 
@@ -113,7 +112,7 @@ func badAPIServerValue(s *site) {
 func containerdValue(s *site) {
 	good := s.inventory()
 	pod := s.hostPortPod("n1")
-	running := s.running("containerd")
+	running := s.processes(nodes...)
 	started := s.containers()
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "overrides", "containerd")["max_container_log_line_size"] = 32768
@@ -121,7 +120,7 @@ func containerdValue(s *site) {
 	s.Must("install")
 	s.Must("revert", s.LastRun().Run, "--yes")
 	s.setInventory(good)
-	s.requireRunning(running, "containerd")
+	s.requireProcesses(running, "with the value and its revert", "containerd")
 	if diff := cmp.Diff(started, s.containers()); diff != "" {
 		s.T.Errorf("the containers of the nodes' pods (- before, + after):\n%s", diff)
 	}
@@ -169,25 +168,6 @@ func (p hostPort) requireAnswers() {
 		_, err := p.s.SSH(p.s.T.Context(), "m1", "curl -fsS --max-time 3 "+url)
 		return err
 	})
-}
-
-// running returns the processes of all nodes, without those of the programs.
-func (s *site) running(programs ...string) map[string]string {
-	s.T.Helper()
-	all := map[string]string{}
-	for _, n := range nodes {
-		all[n] = without(s.Processes(n), programs...)
-	}
-	return all
-}
-
-// requireRunning checks that the processes of all nodes are as before, without those of
-// the programs.
-func (s *site) requireRunning(before map[string]string, programs ...string) {
-	s.T.Helper()
-	if diff := cmp.Diff(before, s.running(programs...)); diff != "" {
-		s.T.Errorf("processes beside %s (- before, + after):\n%s", strings.Join(programs, ", "), diff)
-	}
 }
 
 // containers returns the containers of all pods by name, with their number of restarts.

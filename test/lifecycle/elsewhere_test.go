@@ -26,10 +26,7 @@ func restoredElsewhere(s *site) {
 	s.Must("etcd", "backup", "--to", dir, "--recipient", public)
 	snapshot, keys := s.one(dir, "*.db"), s.one(dir, "*.keys.age")
 	s.Kubectl("m1", "create configmap after-the-backup")
-	running := map[string]string{}
-	for _, n := range minions {
-		running[n] = without(s.Processes(n), "nginx")
-	}
+	running := s.processes(minions...)
 
 	s.setRoles(masters, nil)
 	s.Must("reset", "--wipe", "--yes", "--cluster", "lab")
@@ -66,11 +63,7 @@ func restoredElsewhere(s *site) {
 	s.requireRestored("m2")
 	s.Shell("m2", "kubectl --server https://127.0.0.1:6443 --certificate-authority /etc/kubernetes/pki/ca.crt --token "+token+" auth whoami | grep -q system:serviceaccount:default:default")
 	s.Shell("m2", "umask 077; cat > /root/former.conf <<'END'\n"+kubeconfig+"\nEND\nkubectl --kubeconfig /root/former.conf get nodes >/dev/null; rm /root/former.conf")
-	for _, n := range minions {
-		if now := without(s.Processes(n), "nginx"); now != running[n] {
-			s.T.Errorf("processes of %s before the restore:\n%s\nand after it:\n%s", n, running[n], now)
-		}
-	}
+	s.requireProcesses(running, "with the restore", "nginx")
 	s.Eventually(2*time.Minute, "pods have noticed the new API servers", func() error {
 		if o := s.Deployer("verify"); o.Code != 0 {
 			return errNotReady(o.Stdout)

@@ -34,14 +34,10 @@ func TestSmoke(t *testing.T) {
 	inventory(older, "n1")
 	s.Must("install")
 	target := s.ProberTarget("n1")
-	before := map[string]string{"m1": s.Processes("m1"), "n1": s.Processes("n1")}
+	before := s.processes("m1", "n1")
 	inventory(older, "n1", "n2")
 	s.WhileProbing(target, prober.Tolerance{NotReady: []string{"n2"}}, func() { s.Must("scale-up") })
-	for host, was := range before {
-		if diff := cmp.Diff(was, s.Processes(host)); diff != "" {
-			t.Errorf("%s: processes changed when a minion joined (-before +after):\n%s", host, diff)
-		}
-	}
+	s.requireProcesses(before, "when a minion joined")
 	versions := func(want string) {
 		t.Helper()
 		if diff := cmp.Diff(map[string]string{"m1": want, "n1": want, "n2": want}, s.kubelets()); diff != "" {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
@@ -72,30 +74,30 @@ func cpuManagerPolicy(s *site) {
 	o := s.Deployer("install")
 	s.RequireExit(o, 4)
 	s.RequireTexts(o.All(), "cpuManagerPolicy changes from none to static", "deployer upgrade")
-	s.requirePolicies("after install refused", map[string]int{"none": 6})
+	s.requirePolicies("after install refused", "cpu", nodes, map[string]int{"none": 6})
 
 	o = s.Deployer("upgrade", "--pause", "--soak", "5s", "--batch-size", "2")
 	s.RequireExit(o, 130)
 	s.RequireTexts(o.All(), "pauses after its canaries", "deployer resume")
-	s.requirePolicies("after the pause", map[string]int{"none": 2, "static": 4})
+	s.requirePolicies("after the pause", "cpu", nodes, map[string]int{"none": 2, "static": 4})
 	s.requireUncordoned("during the pause")
 
 	s.Must("resume")
-	s.requirePolicies("after the upgrade was resumed", map[string]int{"static": 6})
+	s.requirePolicies("after the upgrade was resumed", "cpu", nodes, map[string]int{"static": 6})
 	s.requireUncordoned("after the upgrade was resumed")
 	s.unchanged("with the policy static")
 
 	s.setInventory(good)
 	s.Must("upgrade", "--batch-size", "3")
-	s.requirePolicies("after the way back", map[string]int{"none": 6})
+	s.requirePolicies("after the way back", "cpu", nodes, map[string]int{"none": 6})
 	s.requireUncordoned("after the way back")
 
 	s.Must("rollback", "--yes")
-	s.requirePolicies("after the rollback", map[string]int{"static": 6})
+	s.requirePolicies("after the rollback", "cpu", nodes, map[string]int{"static": 6})
 	s.requireUncordoned("after the rollback")
 
 	s.Must("upgrade", "--batch-size", "3")
-	s.requirePolicies("after the second way back", map[string]int{"none": 6})
+	s.requirePolicies("after the second way back", "cpu", nodes, map[string]int{"none": 6})
 	s.unchanged("after the way back")
 }
 
@@ -105,11 +107,7 @@ func memoryManagerPolicy(s *site) {
 	good := s.inventory()
 	state := func(when, want string) {
 		s.T.Helper()
-		for _, n := range minions {
-			if got := s.Shell(n, `sed 's/.*"policyName":"\([A-Za-z]*\)".*/\1/' /var/lib/kubelet/memory_manager_state 2>/dev/null || echo None`); got != want {
-				s.T.Errorf("%s %s has the policy %s, want %s", when, n, got, want)
-			}
-		}
+		s.requirePolicies(when, "memory", minions, map[string]int{want: len(minions)})
 		s.RequireReady(nodes)
 		s.requireUncordoned(when)
 	}
@@ -133,19 +131,17 @@ func memoryManagerPolicy(s *site) {
 	s.unchanged("after the rollback")
 }
 
-// requirePolicies checks how many nodes' kubelets use which policy of the CPU manager, by
-// the file in which they keep their assignments.
-func (s *site) requirePolicies(when string, want map[string]int) {
+// requirePolicies checks how many kubelets of some nodes use which policy of a manager, cpu
+// or memory, by the file in which they keep its assignments. Without that file a kubelet
+// counts as None, which is the memory manager's word.
+func (s *site) requirePolicies(when, manager string, hosts []string, want map[string]int) {
 	s.T.Helper()
 	got := map[string]int{}
-	for _, n := range nodes {
-		got[s.Shell(n, `sed 's/.*"policyName":"\([a-z]*\)".*/\1/' /var/lib/kubelet/cpu_manager_state`)]++
+	for _, n := range hosts {
+		got[s.Shell(n, `sed 's/.*"policyName":"\([A-Za-z]*\)".*/\1/' /var/lib/kubelet/`+manager+`_manager_state 2>/dev/null || echo None`)]++
 	}
-	for policy, count := range want {
-		if got[policy] != count {
-			s.T.Errorf("%s nodes have the policies %v, want %v", when, got, want)
-			return
-		}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.T.Errorf("%s: policies of the %s managers of %v (-want +got):\n%s", when, manager, hosts, diff)
 	}
 }
 

@@ -87,20 +87,13 @@ func (s *site) requireUncordoned(when string) {
 // apiserverOnly upgrades the API servers alone, which restarts nothing on any minion and
 // moves no pod, and takes it back.
 func apiserverOnly(s *site) {
-	before := map[string]string{}
-	for _, n := range minions {
-		before[n] = s.Processes(n)
-	}
+	before := s.processes(minions...)
 	s.Must("upgrade", "--to", newer, "--only", "kube-apiserver")
 	s.requireAPIServers(newer)
 	s.requireKubelets(older)
 	s.Must("rollback", "--yes", "--lower-minor")
 	s.requireAPIServers(older)
-	for n, was := range before {
-		if diff := cmp.Diff(was, s.Processes(n)); diff != "" {
-			s.T.Errorf("%s: processes changed (-before +after):\n%s", n, diff)
-		}
-	}
+	s.requireProcesses(before, "with the upgrade and its rollback")
 	s.unchanged("after the rollback")
 }
 
