@@ -52,7 +52,7 @@ func pluginNames(value any) []string {
 
 // apiServerArgs are the flags of the API server with its overrides.
 func (r *resolver) apiServerArgs(n Node, overrides map[string]any) []string {
-	own := without(section(overrides, extraArgs), flagEnablePlugins)
+	own := withoutKeys(section(overrides, extraArgs), flagEnablePlugins)
 	own[flagEnablePlugins] = admissionPlugins(overrides)
 	return flags(r.apiServerFlags(n), map[string]any{extraArgs: own})
 }

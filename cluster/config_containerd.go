@@ -12,7 +12,7 @@ const (
 // top of the file, images and runtime the two CRI plugins, runc the options of that
 // runtime. Other keys go to runtime, which has nearly all settings of CRI.
 func (r *resolver) containerdConfig(n Node, over map[string]any) map[string]any {
-	rest := without(over, extraArgs, versionKey, "root", "images", "runtime", "runc")
+	rest := withoutKeys(over, extraArgs, versionKey, "root", "images", "runtime", "runc")
 	runtime := mergeLayers(rest, section(over, "runtime"))
 	runc := map[string]any{"containerd": map[string]any{"runtimes": map[string]any{"runc": map[string]any{"options": section(over, "runc")}}}}
 	tree := containerdBase(n)

@@ -65,8 +65,8 @@ func cloneValue(v any) any {
 	}
 }
 
-// without returns m without some keys.
-func without(m map[string]any, keys ...string) map[string]any {
+// withoutKeys returns a copy of m without some keys.
+func withoutKeys(m map[string]any, keys ...string) map[string]any {
 	out := cloneMap(m)
 	for _, k := range keys {
 		delete(out, k)

@@ -68,9 +68,9 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	}
 	if n.IsNode {
 		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)
-		n.KubeletConfig = merge(r.kubeletConfig(n), without(kubelet, extraArgs, versionKey))
+		n.KubeletConfig = merge(r.kubeletConfig(n), withoutKeys(kubelet, extraArgs, versionKey))
 		n.Args.Kubelet = flags(kubeletFlags(n), kubelet)
-		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), without(proxy, extraArgs, versionKey))
+		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), withoutKeys(proxy, extraArgs, versionKey))
 		n.Args.KubeProxy = flags(map[string]string{"config": kubeProxyConfigFile}, proxy)
 		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
 	}

@@ -174,13 +174,7 @@ func (c *Change) compareHosts(before, after *Site) {
 
 // without returns the members of a list that another one does not have.
 func without(list, other []string) []string {
-	var out []string
-	for _, x := range list {
-		if !slices.Contains(other, x) {
-			out = append(out, x)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(list), func(x string) bool { return slices.Contains(other, x) })
 }
 
 func only(list []string, x string) bool { return len(list) == 1 && list[0] == x }

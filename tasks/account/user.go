@@ -149,8 +149,9 @@ func (u *User) groups() []string {
 	return out
 }
 
-func without(list, taken []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(taken, s) })
+// without returns the members of a list that another one does not have.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
 // Apply runs useradd, usermod or userdel.

@@ -47,7 +47,7 @@ func (h *HostsEntry) valid() error {
 func (h *HostsEntry) settled(content string) bool {
 	lines := 0
 	for line := range strings.Lines(content) {
-		if _, touched := without(line, h.Names); !touched {
+		if _, touched := removeNames(line, h.Names); !touched {
 			continue
 		}
 		lines++
@@ -69,7 +69,7 @@ func (h *HostsEntry) edit(content string) string {
 	var b strings.Builder
 	placed := h.State == "absent"
 	for line := range strings.Lines(content) {
-		rest, touched := without(line, h.Names)
+		rest, touched := removeNames(line, h.Names)
 		if !touched {
 			b.WriteString(line)
 			continue
@@ -90,8 +90,9 @@ func (h *HostsEntry) edit(content string) string {
 	return out
 }
 
-// without removes names from a line; a line without names is dropped.
-func without(line string, names []string) (rest string, touched bool) {
+// removeNames returns a line without some names, an empty text when no other name is left;
+// touched is true when the line had one of them.
+func removeNames(line string, names []string) (rest string, touched bool) {
 	text, comment, hasComment := strings.Cut(strings.TrimRight(line, "\n"), "#")
 	fields := strings.Fields(text)
 	if len(fields) < 2 {

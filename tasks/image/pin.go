@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"deployer/engine"
@@ -41,16 +42,9 @@ func (i *Import) pins(sys engine.System, s state) pinChange {
 	return change
 }
 
-// without returns the names in all that are not in some, sorted.
-func without(all, some map[string]bool) []string {
-	var out []string
-	for ref := range all {
-		if !some[ref] {
-			out = append(out, ref)
-		}
-	}
-	slices.Sort(out)
-	return out
+// without returns the members of a set that another one does not have, sorted.
+func without(set, other map[string]bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(set)), func(ref string) bool { return other[ref] })
 }
 
 // apply pins and unpins.

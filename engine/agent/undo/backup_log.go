@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"deployer/engine"
@@ -68,7 +69,9 @@ type backupWriter struct {
 func (k *backupWriter) index(line BackupRecord) {
 	k.lines++
 	if line.Left {
-		k.unfinishedByStep[line.Step] = without(k.unfinishedByStep[line.Step], line.resource())
+		k.unfinishedByStep[line.Step] = slices.DeleteFunc(slices.Clone(k.unfinishedByStep[line.Step]), func(r BackupRecord) bool {
+			return r.resource() == line.resource()
+		})
 		return
 	}
 	if k.seen[line.Step] == nil {
@@ -81,16 +84,6 @@ func (k *backupWriter) index(line BackupRecord) {
 	case line.Kind == kindFile:
 		k.irreversibleByStep[line.Step] = append(k.irreversibleByStep[line.Step], line)
 	}
-}
-
-func without(lines []BackupRecord, t resource) []BackupRecord {
-	var out []BackupRecord
-	for _, l := range lines {
-		if l.resource() != t {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // add writes a record that fill completes, unless the step has one for the same

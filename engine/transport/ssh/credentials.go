@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -131,14 +132,9 @@ func certify(files []string, keys []gossh.Signer) ([]gossh.Signer, error) {
 	return out, nil
 }
 
-func without(all, taken []gossh.Signer) []gossh.Signer {
-	var rest []gossh.Signer
-	for _, a := range all {
-		if find(taken, a.PublicKey()) == nil {
-			rest = append(rest, a)
-		}
-	}
-	return rest
+// without returns the signers of a list whose keys another one does not have.
+func without(list, other []gossh.Signer) []gossh.Signer {
+	return slices.DeleteFunc(slices.Clone(list), func(s gossh.Signer) bool { return find(other, s.PublicKey()) != nil })
 }
 
 // find returns the signer of a public key; nil when there is none.

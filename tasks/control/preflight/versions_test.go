@@ -17,8 +17,8 @@ func found(versions map[string]any, policies map[string]any) engine.Output {
 	return engine.Output{"versions": versions, "policies": policies}
 }
 
-// without returns an output with a component whose image is missing.
-func without(out engine.Output, component, image string) engine.Output {
+// withMissingImage returns an output with a component whose image is missing.
+func withMissingImage(out engine.Output, component, image string) engine.Output {
 	delete(out["versions"].(map[string]any), component)
 	out["missing_images"] = map[string]any{component: image}
 	return out
@@ -72,10 +72,10 @@ func TestVersionsInUse(t *testing.T) {
 			want: []string{"m1 kube-apiserver is v1.34.1, and v1.36.3 is more than one minor version newer: upgrade to v1.35 first"}},
 		"kubelet newer than the API server": {upgrade: true, results: []engine.Output{master("v1.35.4"), minion("v1.36.3"), minion("v1.35.4")},
 			want: []string{"m2 kubelet is v1.36.3, newer than an API server", "m2 kube-proxy is v1.36.3, newer"}},
-		"an image that nobody has": {spec: cluster.Spec{Kubernetes: "v1.35.4"}, results: []engine.Output{without(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.99"), none, none}},
-		"an image that nobody has, in an upgrade": {upgrade: true, results: []engine.Output{without(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.99"), minion("v1.35.4"), minion("v1.35.4")}, want: []string{
+		"an image that nobody has": {spec: cluster.Spec{Kubernetes: "v1.35.4"}, results: []engine.Output{withMissingImage(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.99"), none, none}},
+		"an image that nobody has, in an upgrade": {upgrade: true, results: []engine.Output{withMissingImage(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.99"), minion("v1.35.4"), minion("v1.35.4")}, want: []string{
 			"m1 the manifest of kube-scheduler names the image x/kube-scheduler:v1.36.99, which the host does not have; repair the cluster"}},
-		"the image of an upgrade that did not get far": {upgrade: true, results: []engine.Output{without(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.3"), minion("v1.35.4"), minion("v1.35.4")}},
+		"the image of an upgrade that did not get far": {upgrade: true, results: []engine.Output{withMissingImage(master("v1.35.4"), "kube-scheduler", "x/kube-scheduler:v1.36.3"), minion("v1.35.4"), minion("v1.35.4")}},
 		"another policy": {spec: cluster.Spec{Overrides: overrides}, results: []engine.Output{master("v1.36.3"), minion("v1.36.3"), none}, want: []string{
 			"m1 the kubelet's cpuManagerPolicy changes from none to static: pods must leave the node first, as in an upgrade; run: deployer upgrade", "m2 the kubelet's"}},
 	} {
