@@ -20,7 +20,7 @@ func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec) error {
 		if c.PasswordFile == "" {
 			continue
 		}
-		password, err := firstLine(inv, c.PasswordFile)
+		password, err := readPassword(inv, c.PasswordFile)
 		if c.Password != "" {
 			err = errors.New("password and password_file exclude each other: remove one")
 		}
@@ -38,8 +38,9 @@ func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec) error {
 	return nil
 }
 
-// firstLine returns the first line of a file whose path is relative to the inventory.
-func firstLine(inv *inventory.Inventory, file string) (string, error) {
+// readPassword returns the first line of a file whose path is relative to the inventory. An
+// empty line is an error.
+func readPassword(inv *inventory.Inventory, file string) (string, error) {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {

@@ -117,7 +117,7 @@ func (c *Credentials) lookUp(whose, key, variable, file, otherwise string) (stri
 		}
 		return value, nil
 	case file != "":
-		line, err := c.firstLine(file)
+		line, err := c.readSecret(file)
 		if err != nil {
 			return "", fmt.Errorf("%s: reading ssh.%s_file: %w", whose, key, err)
 		}
@@ -126,8 +126,8 @@ func (c *Credentials) lookUp(whose, key, variable, file, otherwise string) (stri
 	return otherwise, nil
 }
 
-// firstLine returns the first line of a file, which may be encrypted with age.
-func (c *Credentials) firstLine(file string) (string, error) {
+// readSecret returns the first line of a file, which may be encrypted with age.
+func (c *Credentials) readSecret(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	if encrypted := strings.HasSuffix(file, ".age"); err == nil && encrypted && c.decrypt == nil {
 		err = errors.New("the file is encrypted, and there is no key")

@@ -52,12 +52,12 @@ func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	}
 	first := ""
 	if s.Present != "" {
-		first = firstLine(c.Name, keys, s.Recipients)
+		first = header(c.Name, keys, s.Recipients)
 		present, err := s.present(ctx, actx)
 		if err != nil {
 			return engine.Change{}, err
 		}
-		if strings.HasPrefix(present, first) && strings.HasSuffix(present, lastLine) {
+		if strings.HasPrefix(present, first) && strings.HasSuffix(present, footer) {
 			return engine.NoChange(engine.Output{"content": ""}), nil
 		}
 	}
@@ -77,12 +77,12 @@ func (*Save) Apply(context.Context, engine.ActionContext, engine.Change) (engine
 	return nil, nil
 }
 
-// lastLine ends an armored file that is whole.
-const lastLine = "-----END AGE ENCRYPTED FILE-----\n"
+// footer is the last line of an armored file that is whole.
+const footer = "-----END AGE ENCRYPTED FILE-----\n"
 
-// firstLine names the content of a file. The digest has the key of the cluster's authority,
+// header returns the first line of a file, with a digest of its content. The digest has the key of the cluster's authority,
 // or that of service accounts when the authority is external, so that nobody can test guesses of a secret with it.
-func firstLine(cluster string, keys *keyring.Keys, recipients []string) string {
+func header(cluster string, keys *keyring.Keys, recipients []string) string {
 	key := keys.Files()[keyring.ClusterKey]
 	if key == nil {
 		key = keys.Files()[keyring.AccountKey]
