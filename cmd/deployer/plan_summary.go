@@ -39,7 +39,7 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool, estimate estimat
 	if hosts := rebootedHosts(p); len(hosts) > 0 {
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}
-	for _, t := range p.Turns() {
+	for _, t := range p.LimitedSteps() {
 		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), plural(t.Turns, "turn"))
 	}
 	printUnknown(w, p)

@@ -109,16 +109,16 @@ var kinds = []struct {
 	{engine.EffectCommand, "command"}, {engine.EffectMember, "etcd member"}, {engine.EffectObject, "object"},
 }
 
-// RolloutTurn is a set of changes that a limited number of hosts make at a time.
-type RolloutTurn struct {
+// LimitedSteps are steps that a limited number of hosts execute at a time.
+type LimitedSteps struct {
 	Steps       []string // names of the steps
 	MaxParallel int      // maximum number of hosts at a time
-	Turns       int      // number of batches for all hosts
+	Turns       int      // number of turns for all hosts that the steps change
 }
 
-// Turns returns the changes with a limit of hosts, those with equal numbers
-// together.
-func (p *Plan) Turns() []RolloutTurn {
+// LimitedSteps returns the steps with a limit of hosts. Steps with equal limits and numbers
+// of turns are one element.
+func (p *Plan) LimitedSteps() []LimitedSteps {
 	hosts := make([]int, len(p.Changes)) // that make the change
 	for _, h := range p.Hosts {
 		for _, at := range h.Changes {
@@ -133,13 +133,13 @@ func (p *Plan) Turns() []RolloutTurn {
 		}
 		byStep[c.Step] += hosts[i]
 	}
-	var out []RolloutTurn
+	var out []LimitedSteps
 	for _, c := range steps {
 		turns := (byStep[c.Step] + c.MaxParallel - 1) / c.MaxParallel
-		i := slices.IndexFunc(out, func(t RolloutTurn) bool { return t.MaxParallel == c.MaxParallel && t.Turns == turns })
+		i := slices.IndexFunc(out, func(s LimitedSteps) bool { return s.MaxParallel == c.MaxParallel && s.Turns == turns })
 		if i < 0 {
 			i = len(out)
-			out = append(out, RolloutTurn{MaxParallel: c.MaxParallel, Turns: turns})
+			out = append(out, LimitedSteps{MaxParallel: c.MaxParallel, Turns: turns})
 		}
 		out[i].Steps = append(out[i].Steps, c.Name)
 	}

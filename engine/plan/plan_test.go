@@ -216,15 +216,15 @@ func TestFoldsOwnContents(t *testing.T) {
 	}
 }
 
-func TestTurns(t *testing.T) {
+func TestLimitedSteps(t *testing.T) {
 	var events []engine.Event
 	for i := range 11 {
 		one, two := did(fmt.Sprintf("n%02d", i), "1", file("/a", fmt.Sprint(i))), did(fmt.Sprintf("n%02d", i), "2", of(engine.EffectRestart, "a"))
 		one.Result.MaxParallel, two.Result.MaxParallel = 5, 5
 		events = append(events, one, two, did(one.Host, "3", file("/b", "create")))
 	}
-	want := []RolloutTurn{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}
-	if diff := cmp.Diff(want, made(events...).Turns()); diff != "" {
+	want := []LimitedSteps{{Steps: []string{"step 1", "step 2"}, MaxParallel: 5, Turns: 3}}
+	if diff := cmp.Diff(want, made(events...).LimitedSteps()); diff != "" {
 		t.Error(diff)
 	}
 }
