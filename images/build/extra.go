@@ -20,8 +20,10 @@ type Extra struct {
 }
 
 // Programs compiles the programs of extra, unless they are cached for the same inputs,
-// and returns their directory. Programs uses the same options as Build, so that a comparison with
-// the programs of Build is fair, and writes nothing into Dir.
+// and returns their directory. Programs writes nothing into Dir. The package has the function
+// for test/bench/install alone: a comparison is fair when its programs have the compiler,
+// flags and cache of those of Build, and a second builder in the benchmark would not follow
+// them.
 func Programs(ctx context.Context, catalogue *images.Catalogue, options Options, extra Extra) (string, error) {
 	b, err := newBuilder(ctx, catalogue, options)
 	if err != nil {
