@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,45 @@ import (
 	"syscall"
 	"testing"
 )
+
+// TestInterruptionResult checks the error and the exit code of a run for each number of
+// signals.
+func TestInterruptionResult(t *testing.T) {
+	none, first, second := interruption{}, interruption{first: true}, interruption{first: true, second: errStopped}
+	failed := &exitError{exitFailed, errors.New("the run failed")}
+	interrupted := &exitError{exitInterrupted, errors.New("interrupted; the next run continues")}
+	canceled := fmt.Errorf("reading the repository: %w", context.Canceled)
+	broken := errors.New("git has failed")
+	for _, c := range []struct {
+		name    string
+		after   interruption
+		run     error
+		code    int
+		message string
+	}{
+		{"success", none, nil, exitOK, ""},
+		{"success after a signal", first, nil, exitOK, ""},
+		{"failure", none, failed, exitFailed, "the run failed"},
+		{"an error", none, broken, exitFailed, "git has failed"},
+		{"canceled without a signal", none, canceled, exitFailed, "reading the repository: context canceled"},
+		{"failure before the signal", first, failed, exitFailed, "the run failed"},
+		{"failure before the second signal", second, failed, exitFailed, "the run failed"},
+		{"interrupted", first, interrupted, exitInterrupted, "interrupted; the next run continues"},
+		{"interrupted twice", second, interrupted, exitInterrupted, errStopped.Error() + " (interrupted; the next run continues)"},
+		{"not begun", first, canceled, exitInterrupted, "interrupted: the run had not begun, and nothing was changed"},
+		{"not begun, stopped", second, canceled, exitInterrupted, "interrupted: the run had not begun, and nothing was changed"},
+		{"an error after a signal", first, broken, exitInterrupted, "interrupted: git has failed"},
+		{"an error after two signals", second, broken, exitInterrupted, "interrupted: git has failed"},
+	} {
+		err, message := c.after.result(c.run), ""
+		if err != nil {
+			message = err.Error()
+		}
+		if exitCode(err) != c.code || message != c.message {
+			t.Errorf("%s: %q with exit code %d, want %q with %d", c.name, message, exitCode(err), c.message, c.code)
+		}
+	}
+}
 
 // TestCIInterruptedTwice sends two interrupts to a run with a stage that ignores SIGTERM: the
 // run ends at once, with the exit code of an interrupt, and its reports are there.
