@@ -7,7 +7,7 @@ import (
 
 const intro = `# Security of an installed cluster
 
-` + "`make docs`" + ` generates this page from test/cis/checks.yaml. Of the checks that a program can decide, end-to-end tests evaluate each on an installed cluster, including the checks that are not met.
+` + "`make docs`" + ` generates this page from test/cis/checks.yaml. End-to-end tests evaluate every check that a program can decide on an installed cluster, including the checks that are not met.
 
 Defaults of an installation:
 - **Keys.** Each host generates its own keys and gets certificates for the roles that the inventory gives it. There are three certificate authorities: cluster, etcd and front proxy; their keys are on masters only, mode 0600. The pods of API server, controller manager, scheduler and kube-proxy mount only the keys that they use ([decision](decisions/2026-11-22-mounts-of-static-pods.md)).
