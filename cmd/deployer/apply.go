@@ -29,10 +29,10 @@ and the plan, asks, and executes exactly this plan:
   or objects differ         is removed
   components are broken     they are repaired where that is safe; the order in which
                             broken machines may be replaced is printed
-  versions are older        the upgrade is named; --upgrade carries it out
+  versions are older        the upgrade is printed; --upgrade executes it
   versions are newer        refused: deployer rollback lowers versions
   etcd has lost its quorum  nothing is changed, exit code 7
-  nothing differs           it says so
+  nothing differs           nothing is changed, exit code 0
 
 With a PLAN that deployer plan has written, apply executes that plan and nothing else.
 It first compares all files and checks all hosts again. When the inventory, the

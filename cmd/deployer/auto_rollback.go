@@ -11,12 +11,12 @@ import (
 	"deployer/runs"
 )
 
-// autoRollback are the flags of upgrade that take a failed upgrade back.
+// autoRollback are the flags of upgrade that roll a failed upgrade back.
 type autoRollback struct{ enabled, lowerMinor bool }
 
 func (a *autoRollback) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&a.enabled, "auto-rollback", false, "take the upgrade back, as deployer rollback does, when failed hosts end it: a canary, a critical host, or more than --max-fail")
+	f.BoolVar(&a.enabled, "auto-rollback", false, "roll the upgrade back, as deployer rollback does, when failed hosts end it: a canary, a critical host, or more than --max-fail")
 	f.BoolVar(&a.lowerMinor, "lower-minor", false, "with --auto-rollback: lower the minor version of API servers, although they may not read what the newer ones have stored")
 }
 
@@ -27,7 +27,7 @@ func (a autoRollback) check() error {
 	return nil
 }
 
-// after reports whether an upgrade with this report is taken back: failed hosts have ended
+// after reports whether an upgrade with this report is rolled back: failed hosts have ended
 // it after a change. An interrupt and a pause are continued by deployer resume.
 func (a autoRollback) after(report *engine.Report) bool {
 	outcome := report.Outcome()
@@ -35,7 +35,7 @@ func (a autoRollback) after(report *engine.Report) bool {
 	return a.enabled && ended && !report.Check && report.Changed() > 0
 }
 
-// rollBackUpgrade takes an upgrade back that has failed. rollBackUpgrade returns exit code 6 when the
+// rollBackUpgrade rolls a failed upgrade back. It returns exit code 6 when the
 // hosts are as before, the error of a rollback that left something, or why there was none.
 func rollBackUpgrade(ctx context.Context, e env, runner runs.Runner, id string, o upgradeOptions) error {
 	fmt.Fprintf(e.stderr, "the upgrade has failed; rolling run %s back\n", id)

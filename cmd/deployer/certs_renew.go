@@ -26,11 +26,11 @@ func newCertsRenew(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "renew [HOST...]",
 		Short: "Renew certificates that expire soon",
-		Long: `Renew renews the certificates that expire within 30 days (renew_before of the inventory,
-or --within), have expired, or are not as the inventory says, and changes nothing else.
-One minion is first, then one master, then the others; masters and members of etcd take
-turns. The next host waits until every process of this one uses its new certificate. A
-host on which that fails gets its former ones back.
+		Long: `Renew renews the certificates that expire within 30 days (renew_before of the
+inventory, or --within), have expired, or are not as the inventory says, and changes
+nothing else. One minion is first, then one master, then the others; masters and members
+of etcd take turns. The next host waits until every process of this one uses its new
+certificate. A host on which that fails gets its former certificates back.
 
 It also works when everything has expired, and the API and etcd are down: it needs SSH
 and the authorities of one master. While no member of etcd serves, all hosts are renewed

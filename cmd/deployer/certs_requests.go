@@ -24,11 +24,11 @@ missing, has expired, expires within 30 days (renew_before of the inventory, or 
 or is not as the inventory says. Hosts make their keys, which never leave them, and keep
 the ones that they have; no certificate changes.
 
-The directory external_authorities.requests of the inventory (certificate-requests beside
-it) gets AUTHORITY/HOST/NAME.csr, NAME.ext with the extensions for openssl, and
+The directory external_authorities.requests of the inventory (certificate-requests
+beside it) gets AUTHORITY/HOST/NAME.csr, NAME.ext with the extensions for openssl, and
 requests.json, which describes all requests. Put each issued certificate beside its
-request, as NAME.crt. install, scale-up and certs renew verify and install them. A second
-call writes nothing anew, and takes away the requests that were answered.`,
+request, as NAME.crt. install, scale-up and certs renew verify and install them. A
+second call keeps the open requests and removes the answered ones.`,
 		Example: `  deployer certs requests
   deployer certs requests n4 n5
   deployer certs requests --within 2160h`,

@@ -24,17 +24,18 @@ func newCertsRotateCA(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate-ca",
 		Short: "Replace the certificate authorities of the cluster",
-		Long: `Rotate-ca replaces certificate authorities in three phases. First every process trusts
-a new authority beside the present one. Then the new one signs, and all certificates are
-issued anew and proved to be in use. At last nothing trusts the former one. Hosts change
-as with certs renew: one minion first, masters and members of etcd one by one. API calls
-do not fail, as long as clients outside of deployer's care follow: restart pods that use
-the API and fetch kubeconfigs again, with --stop-after between the phases.
+		Long: `Rotate-ca replaces certificate authorities in three phases. First every process
+trusts a new authority beside the present one. Then the new one signs, and all
+certificates are issued again and verified to be in use. Finally no process trusts the
+former one. Hosts change as with certs renew: one minion first, masters and members of
+etcd one by one. API calls of clients that deployer does not know fail unless these
+clients get the new authority in time: restart pods that use the API and fetch
+kubeconfigs again, with --stop-after between the phases.
 
-The files on the masters show how far a rotation has come: the same command continues one
-that was interrupted, from any machine, and so does deployer resume. All masters, all
-members of etcd and all nodes that are Ready must be reachable. A node that is off gets
-the new authority from deployer install when it is back.`,
+The files on the masters show the phase of a rotation: the same command continues an
+interrupted one, from any machine, and so does deployer resume. All masters, all members
+of etcd and all nodes that are Ready must be reachable. A node that is off gets the new
+authority from deployer install when it is back.`,
 		Example: `  deployer certs rotate-ca --check
   deployer certs rotate-ca --authority etcd
   deployer certs rotate-ca --stop-after trust`,

@@ -14,14 +14,14 @@ func newCertsRotateEncryptionKey(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate-encryption-key",
 		Short: "Replace the key with which Secrets are encrypted in etcd",
-		Long: `Rotate-encryption-key replaces the key with which the API servers encrypt Secrets in
-etcd. First every API server gets the new key, then every one encrypts with it, then all
-Secrets are written again, and when etcd holds none with the former key, that is dropped.
-The API servers change one by one, and every Secret is readable through each of them all
-the time.
+		Long: `Rotate-encryption-key replaces the key with which the API servers encrypt Secrets
+in etcd. First every API server gets the new key, then every one encrypts with it, then
+all Secrets are written again, and when etcd holds none with the former key, the former
+key is dropped. The API servers change one by one, and every Secret is readable through
+each of them all the time.
 
-The files on the masters show how far a rotation has come: the same command continues one
-that was interrupted, from any machine, and so does deployer resume. All masters must be
+The files on the masters show the phase of a rotation: the same command continues an
+interrupted one, from any machine, and so does deployer resume. All masters must be
 reachable.
 
 Snapshots of etcd from before the rotation need the former key. Save a copy of

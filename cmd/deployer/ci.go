@@ -33,11 +33,11 @@ func newCICommand(e env) *cobra.Command {
 		Use:     "ci",
 		GroupID: "runs",
 		Short:   "Deploy what is pushed to a configuration repository",
-		Long: `Ci works out what a push to a repository with inventories means for each cluster
-(nothing, configuration, new hosts, removed hosts, another version), holds it back when it
-breaks a gate, and deploys it: validate, plan, gate, then for each environment deploy and
-verify. deployer.ci.yaml at the top of the repository declares environments, gates and
-stages; without it, inventory.yaml is production.
+		Long: `Ci determines the change of each cluster by a push to a repository with
+inventories (none, configuration, new hosts, removed hosts, another version), refuses
+the push when it breaks a gate, and otherwise deploys it: validate, plan, gate, then for
+each environment deploy and verify. deployer.ci.yaml at the top of the repository
+declares environments, gates and stages; without it, inventory.yaml is production.
 
 It runs in any CI system and in the hooks of a bare repository. The program git must be
 installed.`,
@@ -164,16 +164,18 @@ func newCIRun(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the stages for a revision: validate, plan, gate, deploy, verify",
-		Long: `Run runs the stages of deployer.ci.yaml for one revision. It compares each cluster with
-its last verified revision: what earlier pushes left undone is part of the change.
+		Long: `Run runs the stages of deployer.ci.yaml for one revision. It compares each
+cluster with its last verified revision, so it also deploys the changes of earlier
+pushes that failed.
 
 One run at a time works on a repository. A run that waits ends when a newer push comes,
-as that deploys its changes too; rollbacks that wait go first. A run that was killed is continued by the next one. A
-cluster that does not pass verify gets its last verified revision again. The gates of an
-environment hold for each deploy of it, with or without a stage gate.
+because that push deploys its changes too; rollbacks that wait run first. The next run
+continues one that was killed. A cluster that does not pass verify gets its last
+verified revision again. The gates of an environment are evaluated before each deploy of
+it, with or without a stage gate.
 
 An interrupt (Ctrl-C) ends the run after the steps in flight; a second one ends it at
-once. The next run continues, and repairs what was left.
+once. The next run continues and completes the steps.
 
 Exit codes: 0 deployed or nothing to do, 4 refused by a gate, 6 rolled back, 1 failed, 130
 interrupted.`,
@@ -253,10 +255,10 @@ func newCIRollback(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback [INVENTORY]",
 		Short: "Roll back to the last verified revision",
-		Long: `Rollback takes clusters whose last deploy was not verified back to their last verified
-revision: hosts that have joined leave, hosts that have left join, an upgrade is taken
-back, and the rest is made as that revision says. With an INVENTORY whose deploy was
-verified, it goes to the verified revision before it.
+		Long: `Rollback returns clusters whose last deploy was not verified to their last
+verified revision: hosts that have joined leave, hosts that have left join, an upgrade
+is rolled back, and the other settings of that revision are applied. With an INVENTORY
+whose deploy was verified, it returns to the verified revision before it.
 
 A rollback waits for the end of a run that works on the repository, and runs before pushes
 that wait. The branch keeps the newer revision: revert the commit, or the next push
@@ -296,8 +298,8 @@ func newCIDrift(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drift",
 		Short: "Compare the clusters with their verified revisions, and change nothing",
-		Long: `Drift checks all hosts of all clusters against the revision that was verified last, and
-reports what deployer apply would change. It is for a schedule.
+		Long: `Drift checks all hosts of all clusters against the revision that was verified
+last, and reports what deployer apply would change. Run it on a schedule.
 
 Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be compared.`,
 		Args: cobra.NoArgs,

@@ -16,7 +16,7 @@ import (
 )
 
 // ciConfigTemplate is the deployer.ci.yaml of ci init.
-const ciConfigTemplate = `# What a push to this repository does; see docs/guides/ci.md of deployer.
+const ciConfigTemplate = `# Deploys pushes to this repository; see docs/guides/ci.md of deployer.
 environments:
   production:
     inventories: [inventory.yaml]

@@ -24,9 +24,9 @@ func newCIValidate(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Refuse a revision that is not valid or breaks a gate, without touching the network",
-		Long: `Validate checks the inventories of a revision, compares each cluster with what it is
-now, and applies the gates that need no host. It runs no command of the revision and
-reads none of its secrets, so a hook may run it on what anybody pushes.
+		Long: `Validate checks the inventories of a revision, compares each cluster with its
+present revision, and applies the gates that need no host. It runs no command of the
+revision and reads none of its secrets, so a hook may run it for every push.
 
 With --hook it is the pre-receive hook of a bare repository: it reads the pushed refs from
 standard input, and a push to the branch that breaks a rule is refused with the reason,

@@ -42,7 +42,7 @@ each; equal outputs are printed once. A single word after -- is a shell command 
 The container is started by the host's containerd, not by Kubernetes, so it works when
 no API server answers. The image is sent to hosts that lack it. Container and image are
 removed when the shell or the command ends, and when deployer is interrupted or killed
-or the connection is lost; what a killed host has left is removed by the next debug.
+or the connection is lost; after a power cut of the host, the next debug removes them.
 
 The image is the one that deployer images build debug has made, or that of --image. The
 exit code is that of exec; of a shell it is 0.`,

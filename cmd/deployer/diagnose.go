@@ -38,10 +38,10 @@ func newDiagnoseCommand(e env) *cobra.Command {
 		Use:     "diagnose [HOST...]",
 		GroupID: "cluster",
 		Short:   "Collect logs and states of hosts in one archive, and say what looks wrong",
-		Long: `Diagnose collects versions, states and logs of units and static pods, the state of etcd,
-certificates, disks, network and the journals of runs from the hosts, in parallel, into
-one archive that only its owner can read. Its first page, README.md, says what looks
-wrong, the worst first, with evidence and what to do.
+		Long: `Diagnose collects versions, states and logs of units and static pods, the state
+of etcd, certificates, disks, network and the journals of runs from the hosts, in
+parallel, into one archive that only its owner can read. Its first page, README.md,
+lists likely faults, the worst first, with evidence and advice.
 
 It changes nothing on the hosts, takes no lock, and needs neither a healthy API server nor
 root on this machine. A host that cannot be reached is a line of the first page. Secrets

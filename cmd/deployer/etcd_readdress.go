@@ -31,14 +31,14 @@ inventory are the new ones. Where a majority still serves, deployer install chan
 addresses of members one after the other, and readdress refuses.
 
 It saves a snapshot of the data of every member, and takes the one with the most recent
-revision. Then the API servers end, the data of all members is put aside and kept, and all
-start with the snapshot under the new addresses. Everything else is installed with the new
-addresses. Pods go on running; the revision is raised a thousand million above any that the
-members have served, so that controllers and kubelets read everything anew.
+revision. Then the API servers end, the data of all members is put aside and kept, and
+all start with the snapshot under the new addresses. Everything else is installed with
+the new addresses. Pods keep running; the revision is raised by 1,000,000,000 above any
+that the members have served, so that controllers and kubelets list all objects again.
 
-All etcd hosts and masters must be reachable. It asks for the name of the cluster. An
-interrupted run is continued by deployer resume, or by the same command as long as the
-data has not been replaced.`,
+All etcd hosts and masters must be reachable. It asks for the name of the cluster.
+Continue an interrupted run with deployer resume, or with the same command as long as
+the data has not been replaced.`,
 		Example: `  deployer etcd readdress
   deployer etcd readdress --yes --cluster prod`,
 		Args: cobra.NoArgs,

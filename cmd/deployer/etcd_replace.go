@@ -31,14 +31,14 @@ func newEtcdReplace(e env) *cobra.Command {
 an empty member on the same host, which gets its data from the others. It is for a
 member whose data is damaged or lost, that was removed by hand, or that stays a learner.
 
-It shows what it will do and asks. It refuses unless all other members serve and vote,
-and a majority is left without the host. The new member joins as a learner and votes when
-it has caught up. The former data stays on the host, as before-ID in etcd's data
-directory.
+It shows its steps and asks for confirmation. It refuses unless all other members serve
+and vote, and a majority is left without the host. The new member joins as a learner and
+votes when it has caught up. The former data stays on the host, as before-ID in etcd's
+data directory.
 
-An interrupted replacement is continued by deployer resume, or by the same command. A host
-that does not come back is removed with deployer scale-down --dead; an empty machine under
-the same name gets its member from deployer apply.`,
+Continue an interrupted replacement with deployer resume, or with the same command. A
+host that does not come back is removed with deployer scale-down --dead; an empty
+machine under the same name gets its member from deployer apply.`,
 		Example:           `  deployer etcd replace m2`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completePattern,

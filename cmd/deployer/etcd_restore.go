@@ -40,11 +40,10 @@ name of the cluster.
 
 The snapshot is verified and prepared on all members first. Then the API servers end,
 the members end, their data is put aside and kept, and all start with the restored data
-as a new etcd cluster. The revision is raised a thousand million above any that the
-members have served and marked as compacted, so that controllers and kubelets read
-everything anew. The same command
-recovers a cluster that has lost its quorum: back up the member that is left, and take
-the hosts that do not come back out of the inventory.
+as a new etcd cluster. The revision is raised by 1,000,000,000 above any that the
+members have served and marked as compacted, so that controllers and kubelets list all
+objects again. The same command recovers a cluster that has lost its quorum: back up the
+member that is left, and take the hosts that do not come back out of the inventory.
 
 When all masters are lost, --keys restores the cluster on hosts with nothing but an
 operating system: the ones that the inventory names, with their addresses there. The
@@ -58,7 +57,7 @@ environment, see deployer etcd backup, and compared with their SHA-256.
 A snapshot is refused when the keys, those of the masters or of the file, do not decrypt
 its Secrets.
 
-An interrupted restore is continued by deployer resume.`,
+deployer resume continues an interrupted restore.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
   deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod
   deployer etcd restore s3://backups/prod/20261123-101502-1a2b.db

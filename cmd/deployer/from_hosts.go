@@ -195,7 +195,7 @@ func (o historyOptions) hasUpgrade(args []string) func([]*history.Entry) bool {
 	}
 }
 
-// selectUpgrade selects the runs of the upgrade that rollback takes back. Without a name it
+// selectUpgrade selects the runs of the upgrade that rollback reverts. Without a name it
 // also selects those whose logs must be read whole to find it.
 func selectUpgrade(args []string, inventory string) func([]*history.Entry) []string {
 	return func(all []*history.Entry) []string {

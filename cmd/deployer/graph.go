@@ -20,10 +20,11 @@ func newGraphCommand(e env) *cobra.Command {
 		Use:     "graph [PLAYBOOK]",
 		GroupID: "playbooks",
 		Short:   "Draw a playbook, and where hosts wait for each other in it",
-		Long: `Graph draws the plays and steps of a playbook, or of the install of the inventory's
-cluster, and the places at which hosts wait for each other: barriers, labels and what
-needs them, steps that run once for all, turns of throttles and rollouts. It contacts
-no host. Handlers are not drawn, as they run where a change notifies them.
+		Long: `Graph draws the plays and steps of a playbook, or of the install of the
+inventory's cluster, and the places at which hosts wait for each other: barriers, labels
+and the tasks that need them, steps that run once for all, turns of throttles and
+rollouts. It contacts no host. Handlers are not drawn, as they run where a change
+notifies them.
 
 The forms are svg, a picture that browsers show; mermaid, for pages in Markdown; and
 dot, for Graphviz.`,

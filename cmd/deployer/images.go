@@ -18,10 +18,10 @@ func newImagesCommand(e env) *cobra.Command {
 		Use:     "images",
 		GroupID: "input",
 		Short:   "Build, test and publish container images along their graph",
-		Long: `Images are declared by image files: what an image begins with, its Debian packages,
-programs and files, how it starts and how it is tested. The images of the project are
-part of deployer; --images adds those of a directory. They are built without a
-container daemon, and the same inputs give the same digest.`,
+		Long: `Image files declare images: the base of an image, its Debian packages, programs
+and files, its entrypoint and its tests. The images of the project are part of deployer;
+--images adds those of a directory. They are built without a container daemon, and the
+same inputs give the same digest.`,
 	}, newImagesGraph(e), newImagesBuild(e), newImagesOutdated(e), newImagesTest(e), newImagesPush(e), newImagesPromote(e), newImagesBundle(e))
 }
 
@@ -35,7 +35,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	f.addSet(cmd)
 	cmd.Flags().StringVar(&f.dir, "dir", "", "directory of the built images (default: artifacts-src in deployer's cache)")
 	cmd.Flags().StringVar(&f.lock, "lock", "", "file with the packages of the images (default: images.lock beside the image files of --images, else in --dir)")
-	cmd.Flags().StringSliceVar(&f.architectures, "arch", []string{runtime.GOARCH}, "architectures: amd64, arm64")
+	cmd.Flags().StringSliceVar(&f.architectures, "arch", []string{runtime.GOARCH}, "`architectures` of the images: amd64, arm64")
 }
 
 func (f *imageFlags) addSet(cmd *cobra.Command) {

@@ -17,10 +17,10 @@ func newImagesBuild(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [IMAGE...]",
 		Short: "Build images and their bases",
-		Long: `Build builds the images with these names and their bases, all without names, several
-at once along the graph. Packages are taken from images.lock, and from apt's lists when
-they are not in it; --changed takes those of a package from apt's lists again, and
-builds every image that has it and everything on top.`,
+		Long: `Build builds the images with these names and their bases, all without names,
+several at once along the graph. Packages are taken from images.lock, and from apt's
+lists when they are not in it; --changed takes those of a package from apt's lists
+again, and builds every image with that package and all images based on it.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			total := 0
 			err := flags.each(func(catalogue *images.Catalogue, options build.Options) error {

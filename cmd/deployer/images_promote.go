@@ -26,8 +26,8 @@ VERSION-testing to VERSION-staging, and from there to VERSION, which is producti
 architecture must have a record of passed tests in the registry; the latest record of a
 digest decides. Promote takes the versions of the images in --dir.
 
-An image goes to production when a cluster has proved it: the inventory of -i must use
-exactly the digests of the image, its cluster must have no difference from it, and
+An image goes to production when it is verified in a cluster: the inventory of -i must
+use exactly the digests of the image, its cluster must have no difference from it, and
 deployer verify must pass there, now. An image that no cluster uses, such as debug, goes
 there with --without-verify.`,
 		Example: `  deployer images promote coredns --registry registry.example/mirror
@@ -64,7 +64,7 @@ there with --without-verify.`,
 	inventoryFlag(cmd, &o.Inventory)
 	promptFlags(cmd, &o.Prompt)
 	cmd.Flags().Var(&enumFlag{&stage, publish.Stages()}, "to", "stage to promote to: staging, production")
-	cmd.Flags().BoolVar(&withoutVerify, "without-verify", false, "promote to production although no cluster has proved the image")
+	cmd.Flags().BoolVar(&withoutVerify, "without-verify", false, "promote to production although the image is not verified in a cluster")
 	return cmd
 }
 

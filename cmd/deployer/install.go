@@ -18,8 +18,8 @@ func newInstallCommand(e env) *cobra.Command {
 		Short:   "Install the cluster of the inventory, or repair its differences",
 		Long: `Install turns hosts with an operating system and sshd into a healthy cluster. It
 checks all hosts before it changes any. Run it again at any time, also after an
-interrupt or a kill: it changes only what differs, masters and etcd members one by
-one, each gated on its health.
+interrupt or a kill: it changes only what differs, masters and etcd members one by one;
+each must be healthy before the next.
 
 An interrupt (Ctrl-C) ends the run after the steps in flight; a second one ends it at
 once.`,

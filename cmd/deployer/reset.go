@@ -19,15 +19,15 @@ func newResetCommand(e env) *cobra.Command {
 		Use:     "reset",
 		GroupID: "cluster",
 		Short:   "Remove the cluster from all its hosts",
-		Long: `Reset ends the cluster: services, containers, units, binaries, configuration, rules,
-routes and mounts go from every host of the inventory that has a role. Pods are not
-drained. Packages, users and swap settings of the hosts stay.
+		Long: `Reset removes the cluster: services, containers, units, binaries, configuration,
+rules, routes and mounts are removed from every host of the inventory that has a role.
+Pods are not drained. Packages, users and swap settings of the hosts stay.
 
 Data of etcd, the keys of the cluster and container images stay too, and install brings
-the same cluster back from them. With --wipe they go, and the cluster is lost.
+the same cluster back from them. With --wipe they are removed, and the cluster is lost.
 
 It asks for the name of the cluster. Hosts that cannot be reached are left out; the
-summary names them, and the same command takes them in later.`,
+summary names them. Run the same command again when they answer.`,
 		Example: `  deployer reset
   deployer reset --wipe --yes --cluster prod`,
 		Args: cobra.NoArgs,

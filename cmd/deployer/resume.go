@@ -102,7 +102,7 @@ verbs other than install and run, must be confirmed (--yes).`,
 }
 
 // nextRollback returns the reverts of the runs that are left of an upgrade, when a rollback
-// was cut short between two of them; none otherwise.
+// was interrupted between two of them; none otherwise.
 func nextRollback(e env, runner runs.Runner, given runs.Options, yes bool) ([]*runs.Revert, error) {
 	last, next := runner.NextRollback(given.Inventory)
 	if next == "" {

@@ -21,11 +21,11 @@ func newRollbackCommand(e env) *cobra.Command {
 		Use:     "rollback [RUN]",
 		GroupID: "cluster",
 		Short:   "Roll back an upgrade",
-		Long: `Rollback restores the versions, manifests, units and configuration that an upgrade has
-replaced, from what the hosts have kept: in reverse order, with the batches, drains and
-gates of the upgrade. Without a run it takes back the newest upgrade of the inventory that
-has changed something. Upgrades to the same versions that follow each other are one:
-those that were resumed, and those that were given again. All their runs are taken back,
+		Long: `Rollback restores the versions, manifests, units and configuration that an
+upgrade has replaced, from the backups of the hosts: in reverse order, with the batches,
+drains and gates of the upgrade. Without a run it reverts the newest upgrade of the
+inventory that has changed something. Consecutive upgrades to the same versions are one:
+those that were resumed, and those that were started again. All their runs are reverted,
 so that the cluster has the versions from before the first of them.
 
 Hosts that are down stay as they are (exit code 3); run rollback again when they answer.
@@ -33,15 +33,15 @@ Rollback refuses when etcd would lose its quorum meanwhile. A master that fails 
 rollback ends it, and so do more minions than --max-fail of the upgrade allows.
 
 The data of etcd never changes. Rollback refuses to lower the minor version of API
-servers, which may not read what the newer ones have stored; --lower-minor does it all
-the same. It always refuses to lower the minor version of etcd. The snapshot that the
-upgrade has saved is the way back then.
+servers, which may not read what the newer ones have stored; --lower-minor allows it. It
+always refuses to lower the minor version of etcd; restore the snapshot that the upgrade
+has saved instead.
 
 Where no API server answers, --drain never restores hosts without moving their pods.
 
-On another machine than the one of the upgrade, rollback reads the record that hosts
-of the inventory keep of it, with --from-hosts or when this machine has no upgrade of
-the inventory. deployer resume continues a rollback that was cut short.
+On another machine than the one of the upgrade, rollback reads the record that hosts of
+the inventory keep of it, with --from-hosts or when this machine has no upgrade of the
+inventory. deployer resume continues an interrupted rollback.
 
 Set the older version in the inventory afterwards.`,
 		Example: `  deployer rollback --check
@@ -90,7 +90,7 @@ Set the older version in the inventory afterwards.`,
 	return cmd
 }
 
-// rollback takes back the runs of an upgrade, newest first. Exit code 3 of one of them, for
+// rollback reverts the runs of an upgrade, newest first. Exit code 3 of one of them, for
 // what could not be restored, does not keep the others from it.
 func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) error {
 	_, err := rollbackParts(ctx, e, parts, o)

@@ -43,8 +43,8 @@ critical path as one picture, for a report; of more than 60 hosts it has those t
 failed and those of the critical path first.
 
 With --from-hosts, or when this machine has no such run, show reads the record that
-hosts of the inventory keep: the log without diffs. It says whether the run still goes
-on, as the run lock of these hosts tells, or was cut short.`,
+hosts of the inventory keep: the log without diffs. It reports whether the run is still
+in progress, by the run lock of these hosts, or was interrupted.`,
 		Example: `  deployer runs show 20261121-14 -v
   deployer runs show --html=last.html
   deployer runs show -o svg > last.svg`,

@@ -36,16 +36,15 @@ PodDisruptionBudget never allows the eviction. Then it cordons and drains the no
 takes the hosts out of the configuration of all others, removes their etcd members one
 at a time, deletes Node and Lease, and ends and removes what it has installed on them.
 
-Data of etcd, container images and disks stay on the hosts unless --wipe is set. The
-inventory is yours: afterwards take the hosts out of it, or the next install brings them
-back.
+Data of etcd, container images and disks stay on the hosts unless --wipe is set.
+Afterwards take the hosts out of the inventory, or the next install adds them again.
 
 With --keep-node masters become minions: API server and etcd member leave, the node and
 its pods stay. The inventory names them among the masters until the command has ended.
 
-With --dead the cluster forgets hosts that do not come back, and nothing is done on
-them; HOST may then also be the name of a Node or of an etcd member that the inventory
-does not have.
+With --dead hosts that do not come back are removed from the cluster, and nothing is
+done on them; HOST may then also be the name of a Node or of an etcd member that the
+inventory does not have.
 
 Run the same command again after an interrupt or a kill: it continues.`,
 		Example: `  deployer scale-down n17

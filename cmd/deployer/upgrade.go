@@ -44,20 +44,20 @@ func newUpgradeCommand(e env) *cobra.Command {
 		Use:     "upgrade",
 		GroupID: "cluster",
 		Short:   "Move the cluster to the versions of the inventory, host by host",
-		Long: `Upgrade moves a cluster in use to the versions of the inventory, or of --to. It checks
-all hosts and refuses steps that the components do not support, saves a verified
+		Long: `Upgrade moves a cluster in use to the versions of the inventory, or of --to. It
+checks all hosts and refuses steps that the components do not support, saves a verified
 snapshot of etcd, and then changes etcd member by member, masters one by one, and
-minions in batches: first one, then at most --batch-size at a time, each of which gives
-its place to the next. Every host passes the gates of install. A host on which a change
-fails gets its previous versions back.
+minions in batches: first one, then at most --batch-size at a time; the next minion
+begins as soon as one is done. Every host passes the gates of install. A host on which a
+change fails gets its previous versions back.
 
-Pods leave a node when the work asks for it: for a kubelet or container runtime of
+Pods leave a node when the change requires it: for a kubelet or container runtime of
 another minor version, for a runtime that restarts under pods with host ports, and for
 another policy of the CPU or memory manager. Otherwise they stay.
 
 An interrupt ends the upgrade between hosts; deployer resume continues it, and deployer
-rollback takes it back. With --auto-rollback, an upgrade that failed hosts have ended is
-taken back at once.`,
+rollback reverts it. With --auto-rollback, an upgrade that failed hosts have ended is
+rolled back at once.`,
 		Example: `  deployer upgrade plan --to v1.36.3
   deployer upgrade --to v1.36.3 --batch-size 5%
   deployer upgrade --only kube-apiserver`,
@@ -107,7 +107,7 @@ func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
 	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
 	o.drain = upgrade.DrainAuto
 	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
-		"move pods to other nodes first: auto where the work asks for it, always, or never")
+		"move pods to other nodes first: auto where the change requires it, always, or never")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 15*time.Minute, "maximum duration of the drain of a node; after it the node takes pods again and counts as failed")
 }
 
