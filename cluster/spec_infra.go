@@ -54,7 +54,7 @@ type NetworkSpec struct {
 	Reflectors        []string `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, chosen above it."`
 	MeshBelow         int      `yaml:"mesh_below" default:"50" doc:"Number of nodes from which on route reflectors are used instead of a full mesh."`
 	NodesPerReflector int      `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many reflectors are chosen."`
-	Authentication    string   `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto for md5 in a cluster that is new with this setting and whatever it has in another one. It is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
+	Authentication    string   `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
 	MTU               int      `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: that of the node's interface."`
 }
 

@@ -21,7 +21,7 @@ const File = "deployer.ci.yaml"
 // Config is the content of deployer.ci.yaml with all defaults set.
 type Config struct {
 	Environments strictyaml.Map[Environment] `yaml:"environments" each:"environment" doc:"Sets of clusters, in the order in which they are deployed unless needs says otherwise; default: production with inventory.yaml."`
-	Removed      []string                    `yaml:"removed" doc:"Inventories that were deleted because their clusters are no more, each a path relative to the repository; CI forgets what it knows of them."`
+	Removed      []string                    `yaml:"removed" doc:"Deleted inventories of removed clusters, each a path relative to the repository; CI removes its state of them."`
 	Stages       strictyaml.Map[Stage]       `yaml:"stages" each:"stage" doc:"What a run does; default: validate, plan, gate, then deploy and verify for each environment."`
 	Secrets      []Secret                    `yaml:"secrets" doc:"Values that are masked in all output and reports, and that stages get as environment variables."`
 	Placeholders map[string]string           `yaml:"placeholders" doc:"Values of environment variables by name, for inventories that read them with !env, while a push is assessed and the variable is not set; default for secrets and outputs of stages: a host name. Name one where an inventory needs another form, such as an address."`

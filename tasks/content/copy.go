@@ -16,7 +16,7 @@ import (
 // Copy copies a file or directory of the role or of the host, or a given text, to the
 // host.
 type Copy struct {
-	Src       string        `yaml:"src" doc:"name of the file or directory in the role's files directory; of a directory with a slash at its end only what is in it is copied"`
+	Src       string        `yaml:"src" doc:"name of the file or directory in the role's files directory; with a slash at the end, only the content of the directory is copied"`
 	Content   string        `yaml:"content" doc:"the content itself; instead of src"`
 	Dest      string        `yaml:"dest" required:"true" doc:"absolute path on the host; with a slash at its end a directory that src is put into"`
 	RemoteSrc bool          `yaml:"remote_src" doc:"src is an absolute path on the host; a directory needs a slash at its end. Default false"`

@@ -49,7 +49,7 @@ func Actions() []engine.Kind {
 		{Name: "departure_report", Doc: "Collects the reasons why hosts must not leave the cluster, and ends the run with one table when there is any.", Internal: true, New: func() any { return &departure.Report{} }},
 
 		{Name: "ca_load", Doc: "Loads the cluster's CA keys from the masters into memory, or creates those of a new cluster.", Internal: true, New: func() any { return &keyring.Load{} }},
-		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that what uses them restarts when one changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
+		{Name: "key_digests", Doc: "Computes digests of the cluster's key files, so that a component restarts when one of its files changes.", Internal: true, New: func() any { return &keyring.Digests{} }},
 
 		{Name: "certificate_requests", Doc: "Writes requests for certificates of external authorities into a directory of the controller.", Internal: true, New: func() any { return requests.NewWrite() }},
 		{Name: "external_authorities", Doc: "Ends the run when a master has another authority than the external one that the inventory names.", Internal: true, New: func() any { return &keyring.ExternalAuthorities{} }},
@@ -60,17 +60,17 @@ func Actions() []engine.Kind {
 		{Name: "snapshot_check", Doc: "Verifies a snapshot of etcd on the controller, and that the cluster's keys belong to it.", Internal: true, New: func() any { return &snapshot.Check{} }},
 
 		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return rotation.NewKey() }},
-		{Name: "encryption_rewrite", Doc: "Writes again what a former key has encrypted in etcd, until nothing is left.", Internal: true, New: func() any { return rotation.NewRewrite() }},
+		{Name: "encryption_rewrite", Doc: "Writes all objects again that a former key has encrypted in etcd.", Internal: true, New: func() any { return rotation.NewRewrite() }},
 
 		{Name: "ca_rotate", Doc: "Takes the next step in the rotation of certificate authorities: a new one is trusted, it signs, the former one is dropped.", Internal: true, New: func() any { return rotation.NewAuthority() }},
-		{Name: "ca_published", Doc: "Waits until the cluster publishes its authorities, and takes those away that they have replaced.", Internal: true, New: func() any { return rotation.NewPublished() }},
+		{Name: "ca_published", Doc: "Waits until the cluster publishes its authorities, and removes the authorities that they have replaced.", Internal: true, New: func() any { return rotation.NewPublished() }},
 
 		{Name: "etcd_plan", Doc: "Decides for each etcd host: start a new cluster, join, replace a lost member, or nothing.", Internal: true, New: func() any { return &etcd.Plan{} }},
 		{Name: "etcd_addresses", Doc: "Fails unless etcd is down because its hosts have other addresses than the members know.", Internal: true, New: func() any { return &etcd.Addresses{} }},
 		{Name: "etcd_replacement", Doc: "Decides whether a new etcd member may take the place of the host's member.", Internal: true, New: func() any { return &etcd.Replacement{} }},
 		{Name: "etcd_add_member", Doc: "Adds the host to a running etcd cluster as etcd_plan decided, and removes the lost member that it replaces.", Internal: true, New: func() any { return etcd.NewAddMember() }},
 		{Name: "etcd_remove_member", Doc: "Removes a member from a running etcd cluster when the quorum allows it, and ends when no member lists it.", New: func() any { return etcd.NewRemoveMember() }},
-		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and which one a snapshot is best taken of.", New: func() any { return &etcd.Members{} }},
+		{Name: "etcd_members", Doc: "Reads the state of each etcd host's member, and selects the best member for a snapshot.", New: func() any { return &etcd.Members{} }},
 		{Name: "etcd_newest_snapshot", Doc: "Selects the snapshot with the highest revision of those that etcd hosts saved of their own members.", Internal: true, New: func() any { return &etcd.NewestSnapshot{} }},
 		{Name: "etcd_restore_revision", Doc: "Decides by how much a restore of etcd raises the revision of the snapshot.", Internal: true, New: func() any { return &etcd.RestoreRevision{} }},
 		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
@@ -93,7 +93,7 @@ func Actions() []engine.Kind {
 		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 
-		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for the verbs that decide by it what to do.", Internal: true, New: func() any { return &survey.Survey{} }},
+		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for verbs whose actions depend on the result.", Internal: true, New: func() any { return &survey.Survey{} }},
 		{Name: "version_changes", Doc: "Compares the versions that hosts have with the wanted ones.", Internal: true, New: func() any { return &upgrade.Changes{} }},
 		{Name: "unchanged_versions", Doc: "Fails when the inventory has other versions of components than the hosts, for playbooks that are no upgrade.", Internal: true, New: func() any { return &preflight.UnchangedVersions{} }},
 		{Name: "upgrade_report", Doc: "Collects the reasons why an upgrade would fail at a node, as far as the Kubernetes API knows them, and ends the run with one table when there is any.", Internal: true, New: func() any { return &upgrade.Report{} }},

@@ -11,7 +11,7 @@ import (
 
 // Fail ends the host's run with a message.
 type Fail struct {
-	Msg    string `yaml:"msg" doc:"error in one line: what is wrong and what to do; default \"the playbook said fail\""`
+	Msg    string `yaml:"msg" doc:"error in one line, with the cause and the advice; default \"the playbook said fail\""`
 	Detail string `yaml:"detail" doc:"details of the error; default none"`
 }
 

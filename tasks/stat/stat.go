@@ -22,7 +22,7 @@ type Stat struct {
 	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
 	Follow bool   `yaml:"follow" doc:"describe the target of a symbolic link, and follow links of other users; default false"`
 	// OnlyTrusted is for callers that read the file afterwards.
-	OnlyTrusted bool `yaml:"only_trusted" doc:"with follow: a symbolic link of another user to what is not that user's own is an error; default false"`
+	OnlyTrusted bool `yaml:"only_trusted" doc:"with follow: a symbolic link of another user to a path that this user does not own is an error; default false"`
 	Checksum    bool `yaml:"checksum" doc:"add the SHA-256 of a regular file; default false"`
 }
 

@@ -23,7 +23,7 @@ import (
 type NodeWork struct {
 	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
 	Only  []string `yaml:"only" doc:"Programs whose versions change; default all."`
-	Drain string   `yaml:"drain" doc:"auto: pods leave the node when the work asks for it; always: in any case; never: in no case. Default auto."`
+	Drain string   `yaml:"drain" doc:"auto: pods leave the node when the work requires it; always; never. Default auto."`
 }
 
 // The values of Drain.
