@@ -112,7 +112,7 @@ func tryLock(f *os.File) (bool, error) {
 
 // waitForLock returns when the process has the lock of f, and may allows it to run.
 func waitForLock(ctx context.Context, f *os.File, may func() (bool, error), waiting func(holder string)) error {
-	for told := false; ; {
+	for reported := false; ; {
 		locked, err := tryLock(f)
 		if err != nil {
 			return err
@@ -125,8 +125,8 @@ func waitForLock(ctx context.Context, f *os.File, may func() (bool, error), wait
 			if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
 				return fmt.Errorf("unlocking %s: %w", f.Name(), err)
 			}
-		} else if !told {
-			told = true
+		} else if !reported {
+			reported = true
 			holder, _ := os.ReadFile(f.Name())
 			waiting(string(holder))
 		}

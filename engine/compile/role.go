@@ -29,9 +29,9 @@ type roleUse struct {
 	tags []string
 	// params is true when the mention sets variables: it is then compiled although the role
 	// is in the play already.
-	params bool
-	layer  inherited
-	only   map[string]bool // see Block.Only
+	params    bool
+	inherited inherited
+	only      map[string]bool // see Block.Only
 }
 
 type rawUse struct {
@@ -56,7 +56,7 @@ func (c *compiler) uses(d *lang.Document, n *yaml.Node, what string) []roleUse {
 		}
 		vars := c.params(d, &raw.Vars)
 		out = append(out, roleUse{name: raw.Role, pos: d.KeyPos(e, "role"), vars: vars, params: vars != nil,
-			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), layer: c.inheritedOf(d, e, &raw.rawInherit)})
+			when: c.conditions(d, &raw.When, "when"), tags: c.tags(d, &raw.Tags), inherited: c.inheritedOf(d, e, &raw.rawInherit)})
 	}
 	return out
 }
@@ -89,7 +89,7 @@ func (c *compiler) useRoleOnce(x taskContext, u roleUse) {
 	}
 	x.doc, x.role, x.files, x.tree = r.tasks, r.name, r.files, r.tree
 	x.dir, x.here = r.name+"/tasks", ""
-	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags).inside(u.layer)
+	x = x.with(r.defaults).with(r.vars).with(u.vars).tagged(u.tags).inside(u.inherited)
 	if !x.state.applied[r.name] {
 		x.state.applied[r.name] = true
 		if r.handlers != nil {

@@ -47,7 +47,7 @@ func (c *compiler) moduleItem(x taskContext, raw *rawTask) {
 func (c *compiler) task(x taskContext, raw *rawTask) *program.Task {
 	d := x.doc
 	own := c.inheritedOf(d, raw.node, &raw.rawInherit)
-	effective := own.over(x.layer)
+	effective := own.over(x.inherited)
 	t := &program.Task{
 		Name: raw.Name, Role: x.role, Pos: d.At(raw.node), Play: x.play, Kind: c.lib.Registry[raw.module.Value],
 		When: c.conditions(d, &raw.When, "when"), Register: raw.Register,

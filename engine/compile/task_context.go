@@ -11,14 +11,14 @@ import (
 // taskContext has the keywords that tasks inherit from the play, the role, the blocks and the includes
 // around them.
 type taskContext struct {
-	doc    *lang.Document
-	play   *program.Play
-	scopes []*lang.Scope
-	role   string
-	files  *lang.Files
-	tags   []string
-	block  *program.Block
-	layer  inherited
+	doc       *lang.Document
+	play      *program.Play
+	scopes    []*lang.Scope
+	role      string
+	files     *lang.Files
+	tags      []string
+	block     *program.Block
+	inherited inherited
 	// here is the directory of the included file, empty outside of includes. Files of
 	// include_tasks are searched there, then in dir; both are in tree.
 	tree      lang.Tree
@@ -64,7 +64,7 @@ func (x taskContext) tagged(tags []string) taskContext {
 
 // inside returns the context of tasks in something that has the given keywords.
 func (x taskContext) inside(l inherited) taskContext {
-	x.layer = l.over(x.layer)
+	x.inherited = l.over(x.inherited)
 	return x
 }
 

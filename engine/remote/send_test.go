@@ -37,14 +37,14 @@ func TestSendsOnlySoFarAhead(t *testing.T) {
 // TestTakenTwice: a host that takes what was never sent is no reason to wait.
 func TestTakenTwice(t *testing.T) {
 	t.Parallel()
-	talk := &probe{probeAnswers: probeAnswers{begun: true}, inFlight: make(chan struct{}, chunksInFlight)}
-	talk.inFlight <- struct{}{}
+	p := &probe{probeAnswers: probeAnswers{begun: true}, inFlight: make(chan struct{}, chunksInFlight)}
+	p.inFlight <- struct{}{}
 	for range 3 {
-		if talk.parseLine("taken=") {
+		if p.parseLine("taken=") {
 			t.Fatal("the host waits")
 		}
 	}
-	if len(talk.inFlight) != 0 {
-		t.Errorf("%d pieces are on their way", len(talk.inFlight))
+	if len(p.inFlight) != 0 {
+		t.Errorf("%d pieces are on their way", len(p.inFlight))
 	}
 }

@@ -91,14 +91,14 @@ func TestDelegateInResults(t *testing.T) {
 	if diff := cmp.Diff([]string{"1.play.1/h1", "1.play.1/h2"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	told := 0
+	ends := 0
 	for _, e := range s.fleet.events {
 		if e.Type == engine.EventStepEnd && e.Step == "1.play.1" && e.Result.Delegate == "lb" && e.Result.Host == e.Host && e.Host != "lb" {
-			told++
+			ends++
 		}
 	}
-	if told != 2 || s.fleet.tries["lb"] != 1 {
-		t.Errorf("told %d times, connected %d times", told, s.fleet.tries["lb"])
+	if ends != 2 || s.fleet.tries["lb"] != 1 {
+		t.Errorf("%d ends of the step, connected %d times", ends, s.fleet.tries["lb"])
 	}
 }
 

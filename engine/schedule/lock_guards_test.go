@@ -55,16 +55,16 @@ func TestRealLockGuardsLost(t *testing.T) {
 			if done := f.read("h1", "f19") == "slow"; done == tt.aborts {
 				t.Errorf("the last step was done: %v", done)
 			}
-			told := 0
+			warnings := 0
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			for _, e := range f.events {
 				if e.Type == engine.EventWarning && strings.Contains(e.Text, "is not locked for this run") {
-					told++
+					warnings++
 				}
 			}
-			if told != len(tt.gone) {
-				t.Errorf("%d guards were told of, want %v", told, tt.gone)
+			if warnings != len(tt.gone) {
+				t.Errorf("%d warnings about lost locks, want %v", warnings, tt.gone)
 			}
 		})
 	}

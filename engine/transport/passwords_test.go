@@ -26,7 +26,7 @@ func (p *Passwords) try(t *testing.T, host, user, password string, connect func(
 // A wrong password is tried on two hosts of a hundred.
 func TestWrongPasswordIsNotTriedEverywhere(t *testing.T) {
 	var p Passwords
-	var tries, told atomic.Int64
+	var tries, refusals atomic.Int64
 	var all sync.WaitGroup
 	for i := range 100 {
 		host := fmt.Sprintf("n%d", i)
@@ -35,15 +35,15 @@ func TestWrongPasswordIsNotTriedEverywhere(t *testing.T) {
 			var before *RefusedError
 			switch {
 			case errors.As(err, &before) && len(before.On) == maxRefusals && !strings.Contains(err.Error(), "wrong"):
-				told.Add(1)
+				refusals.Add(1)
 			case KindOf(err) != BecomePassword:
 				t.Errorf("%s: %v", host, err)
 			}
 		})
 	}
 	all.Wait()
-	if tries.Load() != maxRefusals || told.Load() != 100-maxRefusals {
-		t.Errorf("tried on %d hosts, told on %d", tries.Load(), told.Load())
+	if tries.Load() != maxRefusals || refusals.Load() != 100-maxRefusals {
+		t.Errorf("sent to %d hosts, refused before on %d", tries.Load(), refusals.Load())
 	}
 	// Another user's, or another password, is another matter.
 	for _, other := range [][2]string{{"ops", "right"}, {"root", "wrong"}} {

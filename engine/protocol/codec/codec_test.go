@@ -159,9 +159,9 @@ func FuzzLikeJSON(f *testing.F) {
 		if json.Unmarshal(result, &r) != nil || r.Started.Year() < 1700 || r.Started.Year() > 2200 {
 			return
 		}
-		said := engine.Result{Step: r.Step, Status: r.Status, Change: r.Change, Output: r.Output, Failure: r.Failure, Ignored: r.Ignored,
+		want := engine.Result{Step: r.Step, Status: r.Status, Change: r.Change, Output: r.Output, Failure: r.Failure, Ignored: r.Ignored,
 			Reason: r.Reason, Tries: r.Tries, Started: r.Started.UTC(), Elapsed: r.Elapsed, Secret: r.Secret}
-		data, err := AppendResult(nil, &said)
+		data, err := AppendResult(nil, &want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func FuzzLikeJSON(f *testing.F) {
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%d results, %v", len(got), err)
 		}
-		same(t, said, got[0], nil)
+		same(t, want, got[0], nil)
 	})
 }
 

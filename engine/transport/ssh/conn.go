@@ -18,11 +18,11 @@ import (
 
 // Conn is an authenticated connection to one host.
 type Conn struct {
-	host   string
-	client *gossh.Client
-	wire   *activeConn
-	slots  sessionLimit
-	opens  chan struct{} // a token for each connection through it that is being opened
+	host     string
+	client   *gossh.Client
+	wire     *activeConn
+	sessions sessionLimit
+	opens    chan struct{} // a token for each connection through it that is being opened
 
 	lost   chan struct{}
 	asking atomic.Bool // a keepalive request is in flight

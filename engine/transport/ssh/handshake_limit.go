@@ -26,19 +26,19 @@ type handshakeLimits struct {
 
 // acquire waits for room and returns the function that gives it back.
 func (g *handshakeLimits) acquire(ctx context.Context, name string) (leave func(), err error) {
-	gate := g.gate(name)
+	semaphore := g.semaphore(name)
 	select {
-	case gate <- struct{}{}:
-		return func() { <-gate }, nil
+	case semaphore <- struct{}{}:
+		return func() { <-semaphore }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
 // shared reports whether other handshakes are in flight too.
-func (g *handshakeLimits) shared(name string) bool { return len(g.gate(name)) > 1 }
+func (g *handshakeLimits) shared(name string) bool { return len(g.semaphore(name)) > 1 }
 
-func (g *handshakeLimits) gate(name string) chan struct{} {
+func (g *handshakeLimits) semaphore(name string) chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.of == nil {

@@ -64,7 +64,7 @@ func (c *Conn) start(ctx context.Context, command string, terminal bool) (*proce
 	if err != nil {
 		go func() {
 			_ = session.Close()
-			c.slots.release()
+			c.sessions.release()
 		}()
 		return nil, c.fail(transport.StageSession, err, transport.Config)
 	}
@@ -124,7 +124,7 @@ type process struct {
 func (p *process) wait() {
 	defer close(p.ended)
 	err := p.session.Wait()
-	p.conn.slots.release()
+	p.conn.sessions.release()
 	p.exit.Stderr = p.stderr.String()
 	var status *gossh.ExitError
 	switch {

@@ -60,7 +60,7 @@ func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 	for {
 		session, err := c.client.NewSession()
 		if err == nil {
-			c.slots.acquire()
+			c.sessions.acquire()
 			return session, nil
 		}
 		var refused *gossh.OpenChannelError
@@ -68,7 +68,7 @@ func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 			// The end of the connection: the library speaks of an unexpected packet.
 			return nil, c.fail(transport.StageSession, err, transport.Lost)
 		}
-		running, ended := c.slots.running()
+		running, ended := c.sessions.running()
 		switch {
 		case running > 0:
 			idle = time.Time{}

@@ -138,12 +138,12 @@ func TestClientConfigSaysWhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := c.Explain(Target{Host: "m1"})
+	settings, err := c.Explain(Target{Host: "m1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range said {
+	for _, s := range settings {
 		got = append(got, s.Keyword+"="+s.Value+" "+s.Place[strings.LastIndex(s.Place, "/")+1:])
 	}
 	if diff := cmp.Diff([]string{"User=x config:1", "IdentityFile=a config:4", "IdentityFile=b config:5", "ProxyCommand=a b config:6"}, got); diff != "" {

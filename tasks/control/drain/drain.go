@@ -59,9 +59,9 @@ func (d *drainer) failed(ctx context.Context, err error, was Cordon) error {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	f := &engine.Failure{Message: fmt.Sprintf("node %s is not drained: %v", d.node, err)}
-	var told *engine.Failure
-	if errors.As(err, &told) {
-		f.Message, f.Detail = told.Message, told.Detail
+	var failure *engine.Failure
+	if errors.As(err, &failure) {
+		f.Message, f.Detail = failure.Message, failure.Detail
 	}
 	if left := d.stillThere(); len(left) > 0 {
 		f.Message += fmt.Sprintf("; left: %s", shortlist.Texts(left, 1))

@@ -16,10 +16,10 @@ import (
 func TestWatch(t *testing.T) {
 	l := up(t, plan.Spec{Name: "watchtest", Hosts: 3})
 	ctx, stop := context.WithCancel(t.Context())
-	told, ended := make(chan string, 16), make(chan struct{})
+	texts, ended := make(chan string, 16), make(chan struct{})
 	go func() {
 		defer close(ended)
-		l.Watch(ctx, func(text string) { told <- text })
+		l.Watch(ctx, func(text string) { texts <- text })
 	}()
 	before := shell(t, l, "h1", "touch /srv/here; cat /proc/sys/kernel/random/boot_id")
 	_, _ = l.SSH(t.Context(), "h2", "systemctl poweroff")
@@ -28,9 +28,9 @@ func TestWatch(t *testing.T) {
 	}
 	_, _ = l.SSH(t.Context(), "h1", "systemctl reboot") // the connection ends with it
 	select {
-	case text := <-told:
+	case text := <-texts:
 		if text != "h1 has rebooted itself" {
-			t.Errorf("told %q", text)
+			t.Errorf("watch reported %q", text)
 		}
 	case <-time.After(2 * time.Minute):
 		t.Fatal("nobody says that h1 has rebooted itself")
@@ -49,7 +49,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s is up again", host)
 		}
 	}
-	if len(told) > 0 {
-		t.Errorf("told %q", <-told)
+	if len(texts) > 0 {
+		t.Errorf("watch reported %q", <-texts)
 	}
 }
