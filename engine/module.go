@@ -14,14 +14,14 @@ import (
 //
 // Errors name the fault and the advice; the engine adds host and step.
 type Module interface {
-	// Check reports what is and what would change. Check must not change the
-	// host, and must tolerate that an earlier step of the same run has not
-	// been applied (a directory that does not exist yet): in a dry run it
-	// has not.
+	// Check reports the present state and the changes that are needed. Check must not
+	// change the host, and must tolerate that an earlier step of the same run has not
+	// been applied (a directory that does not exist yet): a dry run does not apply
+	// it.
 	Check(ctx context.Context, sys System) (Change, error)
-	// Apply makes the change that Check reported. Apply is not called when
-	// Check reported none. The returned output is what `register` sees,
-	// merged over the output of Check; nil adds nothing.
+	// Apply makes the change that Check reported. Apply is not called when Check
+	// reported none. The returned output is the result for `register`, merged over
+	// the output of Check; nil adds nothing.
 	Apply(ctx context.Context, sys System, change Change) (Output, error)
 }
 

@@ -131,8 +131,8 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if change.Wait {
 		output, err = r.wait(ctx, module, sys, change)
 	} else {
-		// Nothing shows later that a command has begun, so the entry is synced to the
-		// disk first and survives a power cut.
+		// The entry is synced to the disk first, so that it survives a power cut:
+		// nothing shows later that a command has begun.
 		_, runsProgram := module.(engine.RunsPrograms)
 		if err := errors.Join(r.log.Begin(r.step.ID, runsProgram), r.server.state.AddPendingHandlers(r.step.Notifies)); err != nil {
 			return change, err

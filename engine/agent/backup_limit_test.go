@@ -13,7 +13,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// smallDisk mounts a file system of that many MiB as the agent's state directory.
+// smallDisk mounts a file system of mib MiB as the agent's state directory and
+// returns the directory.
 func smallDisk(t *testing.T, root, mib string) string {
 	t.Helper()
 	dir := root + DefaultStateDir
@@ -36,9 +37,9 @@ func free(t *testing.T, dir string) int64 {
 	return int64(st.Bavail) * st.Bsize
 }
 
-// TestKeepingLeavesRoom: old files are kept as long as there is room for other
-// things too. What is not kept is replaced all the same, and plan, result and
-// revert say so.
+// TestKeepingLeavesRoom: old files are backed up while space remains free for other
+// uses. A file without a backup is replaced all the same, and plan, result and revert
+// report it as irreversible.
 func TestKeepingLeavesRoom(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -72,8 +73,8 @@ func TestKeepingLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestFullDiskKeepsNoPartialCopy: where even a small file has no room, nothing is
-// changed, and what was written of the copy is gone.
+// TestFullDiskKeepsNoPartialCopy: when the disk has no room even for a small file,
+// nothing is changed, and the partial copy is removed.
 func TestFullDiskKeepsNoPartialCopy(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

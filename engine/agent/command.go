@@ -61,7 +61,8 @@ func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, er
 	return result, fmt.Errorf("running %s: %w", c.Argv[0], err)
 }
 
-// exitCode follows the shells: 128 plus the signal's number for a killed program.
+// exitCode returns the exit code as shells do: 128 plus the signal's number for a
+// killed program.
 func exitCode(e *exec.ExitError) int {
 	if ws, ok := e.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())

@@ -16,7 +16,7 @@ import (
 	"deployer/engine/agent/statedir"
 )
 
-// postpone leaves work to the end, and does something else.
+// postpone is a module that defers work to the end of its segment and logs a word.
 type postpone struct{ Kind, Text string }
 
 func (*postpone) Check(context.Context, engine.System) (engine.Change, error) {
@@ -30,7 +30,7 @@ func (p *postpone) Apply(_ context.Context, sys engine.System, _ engine.Change) 
 	return nil, tell(sys, p.Text)
 }
 
-// postponed is that work. It cannot be done where there is a file in its way.
+// postponed is the deferred work. It fails while the file /in-its-way exists.
 func postponed(_ context.Context, sys engine.System) error {
 	if _, err := os.Stat(sys.Path("/in-its-way")); err == nil {
 		return errors.New("something is in its way")
@@ -38,7 +38,7 @@ func postponed(_ context.Context, sys engine.System) error {
 	return tell(sys, "end")
 }
 
-// tell adds a word to the host's story.
+// tell appends a word to the log file of the host.
 func tell(sys engine.System, word string) error {
 	f, err := os.OpenFile(sys.Path("/story"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -48,7 +48,7 @@ func tell(sys engine.System, word string) error {
 	return errors.Join(err, f.Close())
 }
 
-// story returns the events on the host since the last call.
+// story returns the words that were logged on the host since the last call.
 func story(t *testing.T, root string) string {
 	t.Helper()
 	path := filepath.Join(root, "story")
@@ -89,7 +89,7 @@ func TestDeferredWork(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.root, "in-its-way")); err != nil {
 		t.Fatal(err)
 	}
-	_ = b.Close() // as when the agent has died; the next one makes good for it, but not in a check
+	_ = b.Close() // as when the agent has died; the next agent does the work, except in a check
 	b = newBenchAt(t, b.root, nil)
 	only := []engine.Step{agenttest.Step(t, "a", "odd", agenttest.Odd{Do: "nothing"})}
 	if err := b.Run(t.Context(), engine.Segment{Run: "r2", Steps: only, CheckOnly: true}, func(engine.Result) {}); err != nil {
@@ -103,8 +103,8 @@ func TestDeferredWork(t *testing.T) {
 	want(t, b.run(t, agenttest.Step(t, "a", "postpone", postpone{"write", "one"})), "a=failed")
 }
 
-// TestDeferredWorkOfAnotherVersion: work that this agent does not know stays for the
-// version that left it.
+// TestDeferredWorkOfAnotherVersion: deferred work of a kind that this agent does not
+// know stays for the version that left it.
 func TestDeferredWorkOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestHost(t, nil)

@@ -12,8 +12,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestExpect: a step that would do something else than the plan shows fails and
-// does nothing; one that does what a check has shown goes through.
+// TestExpect: a step whose effects differ from the plan fails and does nothing; a
+// step whose effects a check has shown succeeds.
 func TestExpect(t *testing.T) {
 	b := newTestHost(t, nil)
 	wanted := agenttest.Step(t, "a", "write", agenttest.Write{Path: "/a", Content: "new \x1b[31mred"})
@@ -53,8 +53,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn: a check comes to the end of its steps whatever fails, and
-// knows what the steps before would have changed.
+// TestCheckGoesOn: a check executes all its steps even when some fail, and takes into
+// account what earlier steps would have changed.
 func TestCheckGoesOn(t *testing.T) {
 	b := newTestHost(t, nil)
 	got := map[string]engine.Status{}

@@ -24,7 +24,7 @@ func testRegistry() engine.Registry {
 	})
 }
 
-// appendOnce shows when it is applied twice.
+// appendOnce is a module that leaves a trace when it is applied twice.
 type appendOnce struct{ Path string }
 
 func (a *appendOnce) Check(_ context.Context, sys engine.System) (engine.Change, error) {
@@ -43,7 +43,7 @@ func (a *appendOnce) Apply(_ context.Context, sys engine.System, _ engine.Change
 	return nil, errors.Join(err, f.Close())
 }
 
-// gate waits, for ever unless it is open, and changes nothing.
+// gate is a module that waits forever unless it is open, and changes nothing.
 type gate struct{ Open bool }
 
 func (*gate) Check(context.Context, engine.System) (engine.Change, error) {
@@ -59,7 +59,8 @@ func (g *gate) Apply(ctx context.Context, sys engine.System, _ engine.Change) (e
 	return nil, context.Cause(ctx)
 }
 
-// readsDryRun wants to change something when its path would be changed before it.
+// readsDryRun is a module that has a change only when an earlier step would have
+// changed its path.
 type readsDryRun struct{ Path string }
 
 func (f *readsDryRun) Check(_ context.Context, sys engine.System) (engine.Change, error) {

@@ -26,7 +26,8 @@ func controllerHello() protocol.Frame {
 	return agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version})
 }
 
-// serveBytes lets an agent read the given bytes, and returns how it ended.
+// serveBytes serves a controller that sends the given bytes, and returns the error of
+// Serve.
 func serveBytes(t testing.TB, root string, in []byte) error {
 	t.Helper()
 	return Serve(context.Background(), bytes.NewReader(in), io.Discard, testRegistry(), ServeOptions{Root: root})
@@ -72,7 +73,7 @@ func FuzzServe(f *testing.F) {
 	root := f.TempDir()
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if bytes.Contains(in, []byte("odd")) {
-			return // that module can be asked to wait
+			return // the module odd can be asked to wait
 		}
 		_ = serveBytes(t, root, in)
 	})
@@ -94,9 +95,9 @@ func (c *cutter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Wherever the line is cut, in either direction: the session ends with a loss,
-// the agent ends, and connecting again and sending the same segment finishes
-// the work, every step applied once.
+// TestCutAtAnyByte cuts the connection at any byte, in either direction: the session
+// ends with a loss, the agent ends, and a new connection that sends the same segment
+// finishes the work, with every step applied once.
 func TestCutAtAnyByte(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 40 {

@@ -9,7 +9,7 @@ import (
 var _ engine.Interruptions = (*system)(nil)
 
 // Interrupted implements engine.Interruptions by the journals on the host. Attempts
-// of this agent in the same step have ended, and do not count.
+// of this agent in the same step have ended and do not count.
 func (s *system) Interrupted() (string, error) {
 	if s.step.applied != nil {
 		return "", nil

@@ -11,13 +11,13 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// program is a module that runs a program of the user's.
+// program is a module that counts as one that runs a program of the user.
 type program struct{ agenttest.Write }
 
 func (*program) RunsPrograms() {}
 
-// TestBegunIsOnTheDiskBeforeAProgramStarts: a journal that cannot be brought to
-// the disk, as fsync of a null device fails, keeps a program from starting.
+// TestBegunIsOnTheDiskBeforeAProgramStarts: no program starts when the journal cannot
+// be synced to the disk; fsync of a null device fails.
 func TestBegunIsOnTheDiskBeforeAProgramStarts(t *testing.T) {
 	t.Parallel()
 	for module, wantRun := range map[string]bool{"program": false, "write": true} {
@@ -48,7 +48,7 @@ func TestBegunIsOnTheDiskBeforeAProgramStarts(t *testing.T) {
 	}
 }
 
-// TestNewestEntries: the last entries that fit, and no more.
+// TestNewestEntries: newest returns the last entries that fit into the limit.
 func TestNewestEntries(t *testing.T) {
 	entries := []json.RawMessage{json.RawMessage(`{"step":"a"}`), json.RawMessage(`{"step":"b"}`)}
 	for limit, want := range map[int]int{0: 0, len(entries[1]) + 1: 1, 1 << 10: 2} {

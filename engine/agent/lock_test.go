@@ -13,7 +13,7 @@ import (
 	"deployer/engine/lock"
 )
 
-// holds wants the lock to be held by the run, as told to somebody else.
+// holds checks that another run which asks for the lock learns that want holds it.
 func holds(t *testing.T, s *testHost, want lock.Holder) {
 	t.Helper()
 	err := s.Lock(t.Context(), lock.Holder{Run: "other"})
@@ -23,8 +23,8 @@ func holds(t *testing.T, s *testHost, want lock.Holder) {
 	}
 }
 
-// TestRunLock: a single run at a time holds the lock of a host. The holder is named, and releases
-// the lock on request or at the end of its agent.
+// TestRunLock: only one run at a time holds the lock of a host. Other runs learn the
+// holder's name. The lock is released on request or when the holder's agent ends.
 func TestRunLock(t *testing.T) {
 	first := newTestHost(t, nil)
 	second := newBenchAt(t, first.root, nil)
@@ -41,7 +41,7 @@ func TestRunLock(t *testing.T) {
 	if err := second.Lock(t.Context(), lock.Holder{Run: "r2"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Unlock(t.Context()); err != nil { // of a lock that it has not
+	if err := first.Unlock(t.Context()); err != nil { // the session does not hold the lock
 		t.Fatal(err)
 	}
 	holds(t, first, lock.Holder{Run: "r2"})
@@ -78,8 +78,8 @@ func TestHandlersOfALostController(t *testing.T) {
 	}
 }
 
-// TestLockOfALostController: the agent of a lost controller keeps the lock while
-// it finishes its step, says that it is leaving, and then gives it up.
+// TestLockOfALostController: the agent of a lost controller keeps the lock while it
+// finishes its step, marks it as draining, and then releases it.
 func TestLockOfALostController(t *testing.T) {
 	first := newTestHost(t, nil)
 	second := newBenchAt(t, first.root, nil)

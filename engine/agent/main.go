@@ -67,8 +67,8 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err.Error()}
 	}
-	// The shell of the probe set 077 for its own files; files of modules get the usual
-	// mask.
+	// The shell of the probe set umask 077 for its own files; files of modules get
+	// the usual one.
 	syscall.Umask(0o022)
 	// The user's home directory may be unmounted while a step runs.
 	if err := os.Chdir("/"); err != nil {

@@ -16,7 +16,7 @@ import (
 	"deployer/engine/protocol/codec"
 )
 
-// sentResults are the steps in each frame that an outbox has sent.
+// sentResults returns the steps in each frame that an outbox has sent.
 func sentResults(t *testing.T, sent *bytes.Buffer) []string {
 	t.Helper()
 	var out []string
@@ -75,8 +75,7 @@ func TestResultsTravelTogether(t *testing.T) {
 	}
 }
 
-// TestResultsDoNotWaitForASlowStep: results are sent before a step that takes
-// its time has ended.
+// TestResultsDoNotWaitForASlowStep: results are sent before a long step has ended.
 func TestResultsDoNotWaitForASlowStep(t *testing.T) {
 	b := newTestHost(t, nil)
 	var came []time.Time

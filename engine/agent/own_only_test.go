@@ -10,8 +10,8 @@ import (
 	"deployer/engine/lock"
 )
 
-// TestStateIsForTheOwnerOnly: directories and files of the state directory that are
-// there with rights for others lose these before anything is written into them.
+// TestStateIsForTheOwnerOnly: existing directories and files of the state directory
+// lose the permissions of group and others before anything is written into them.
 func TestStateIsForTheOwnerOnly(t *testing.T) {
 	root := t.TempDir()
 	state := filepath.Join(root, DefaultStateDir)

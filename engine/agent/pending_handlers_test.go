@@ -9,8 +9,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestFailedHandlersStayPending: only a handler that came to a good end is struck
-// out; one that failed, or whose change was only looked at, is not.
+// TestFailedHandlersStayPending: only a handler that succeeded is removed; a handler
+// that failed, or that was only checked, stays pending.
 func TestFailedHandlersStayPending(t *testing.T) {
 	h := newHistory(t)
 	owed := func(want string) {

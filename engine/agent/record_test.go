@@ -68,8 +68,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordIsRefused checks names that are no names of runs, records that do not exist or
-// are full, and that a failed write leaves nothing of its data.
+// TestRecordIsRefused checks the errors for invalid run names, missing records and
+// full records, and that a failed write leaves none of its data.
 func TestRecordIsRefused(t *testing.T) {
 	b := newTestHost(t, nil)
 	for _, run := range []string{"", "..", "../r1", "a/b", ".hidden"} {

@@ -11,8 +11,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestRevertOfARegeneratedFile: the run removes the state of a service, which makes it again.
-// Each revert removes the state that is there then, once, and restores no content.
+// TestRevertOfARegeneratedFile: the run removes the state of a service, which makes
+// it again. Each revert removes the present state once, and restores no content.
 func TestRevertOfARegeneratedFile(t *testing.T) {
 	for name, inRollout := range map[string]bool{"of another run": false, "in a rollout": true} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestRevertOfARegeneratedFile(t *testing.T) {
 	}
 }
 
-// TestRegeneratedFileThatIsMissing: a service that has not made its file again leaves nothing
-// to do.
+// TestRegeneratedFileThatIsMissing: a revert has nothing to do when the service has
+// not made its file again.
 func TestRegeneratedFileThatIsMissing(t *testing.T) {
 	h := newHistory(t)
 	agenttest.WriteAged(t, h.root+"/state", "policy none", 0o600, 0)
@@ -98,8 +98,8 @@ func TestRegeneratedFileThatIsMissing(t *testing.T) {
 	}
 }
 
-// TestRevertOfAStopAndAStart: the steps of one resource are reverted at their own places: the
-// start before the files, the stop after them.
+// TestRevertOfAStopAndAStart: a revert undoes the steps of one resource at different
+// places: the start before the files, the stop after them.
 func TestRevertOfAStopAndAStart(t *testing.T) {
 	h := newHistory(t)
 	h.does("r0", "turn", "lamp", "late")

@@ -23,7 +23,7 @@ import (
 	"deployer/engine/remote/remotetest"
 )
 
-// alter changes one path, or a knob, in the way of modules: kept first.
+// alter is a module that changes one path, or a knob, after a backup.
 type alter struct {
 	Op, Path, Content string
 	Secret            bool
@@ -92,7 +92,8 @@ func (a *alter) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	return nil, fmt.Errorf("cannot %q", a.Op)
 }
 
-// A knob is no file, as far as the agent knows: its state lies below /proc.
+// knobPath returns the path of the state of a knob. The agent does not treat a knob
+// as a file: its state is below /proc.
 func knobPath(sys engine.System, name string) string { return sys.Path("/proc/knobs/" + name) }
 
 func lookKnob(_ context.Context, sys engine.System, name string) (engine.State, error) {
@@ -133,7 +134,7 @@ var knobs = &engine.Restorer{
 	Remainder: "its screws stay",
 }
 
-// past of a host with steps to revert.
+// history is a host with runs whose steps can be reverted.
 type history struct {
 	*testHost
 	t     *testing.T
@@ -142,7 +143,7 @@ type history struct {
 
 func newHistory(t *testing.T) *history { return &history{testHost: newTestHost(t, nil), t: t} }
 
-// reconnect ends the session and begins another, as after a crash.
+// reconnect ends the session and begins another one, as after a crash.
 func (h *history) reconnect() {
 	h.t.Helper()
 	_ = h.Close()
@@ -159,7 +160,7 @@ func (h *history) reconnect() {
 	h.t.Cleanup(func() { _ = s.Close() })
 }
 
-// in carries out one step in a run.
+// in executes one step in a run.
 func (h *history) in(run string, s engine.Step, check bool) engine.Result {
 	h.t.Helper()
 	r, err := agenttest.RunOne(h.t.Context(), h.Session, run, s, check)
@@ -169,7 +170,7 @@ func (h *history) in(run string, s engine.Step, check bool) engine.Result {
 	return r
 }
 
-// does alters something as the next step of a run.
+// does executes an alteration as the next step of a run.
 func (h *history) does(run, op, path, content string) {
 	h.t.Helper()
 	h.steps++
@@ -178,13 +179,13 @@ func (h *history) does(run, op, path, content string) {
 	}
 }
 
-// reverts carries out one step of a revert.
+// reverts executes one step of a revert.
 func (h *history) reverts(run string, v engine.Revert) engine.Result {
 	h.t.Helper()
 	return h.in(run, agenttest.Step(h.t, v.ID(), engine.RevertModule, v), v.Preview)
 }
 
-// looks asks for the past of a run.
+// looks returns the history of a run.
 func (h *history) looks(run string) engine.RunHistory {
 	h.t.Helper()
 	r := h.reverts("look", engine.Revert{Run: run, Preview: true})
@@ -196,7 +197,7 @@ func (h *history) looks(run string) engine.RunHistory {
 	return p
 }
 
-// tree is all that is on the host but the agent's state.
+// tree describes all files on the host except the agent's state.
 func (h *history) tree() map[string]string {
 	h.t.Helper()
 	out := map[string]string{}
@@ -220,7 +221,7 @@ func (h *history) tree() map[string]string {
 	return out
 }
 
-// describe returns type, mode, owner and content of a file, or where a link leads.
+// describe returns type, mode, owner and content of a file, or the target of a link.
 func describe(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -247,10 +248,10 @@ func fates(p engine.RunHistory) []string {
 	return out
 }
 
-// TestRevertRestores is a property: whatever small steps a run was made of,
-// reverting it step by step, the last first, each in a session of its own, gives
-// the tree of before, also when the agent died in each step of the run; and
-// reverting the revert gives the tree of after.
+// TestRevertRestores is a property test. A run consists of random small steps. The
+// revert of each step, the last first, each in a session of its own, restores the
+// tree from before the run, also when the agent died in each step of the run. The
+// revert of the revert restores the tree from after the run.
 func TestRevertRestores(t *testing.T) {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		t.Setenv("TMPDIR", "/dev/shm") // what is kept is written through to the disk
@@ -277,7 +278,7 @@ func TestRevertRestores(t *testing.T) {
 			before := h.tree()
 			run("r1")
 			after := h.tree()
-			if seed%3 == 0 { // as if the agent had died in every step
+			if seed%3 == 0 { // as though the agent had died in every step
 				forgetWhatWasLeft(t, filepath.Join(h.root, DefaultStateDir, "runs", "r1", "kept.jsonl"))
 				h.reconnect()
 			}
@@ -304,7 +305,7 @@ func TestRevertRestores(t *testing.T) {
 	}
 }
 
-// forgetWhatWasLeft removes what steps note at their end.
+// forgetWhatWasLeft removes the records that steps write at their end.
 func forgetWhatWasLeft(t *testing.T, path string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -385,7 +386,7 @@ func TestRevertRefusesWhatHasDrifted(t *testing.T) {
 			t.Errorf("%s is %q", path, got)
 		}
 	}
-	// Also what was overwritten by force comes back.
+	// A revert also restores what an earlier revert overwrote by force.
 	if r = h.reverts("r4", engine.Revert{Run: "r3"}); r.Failure != nil {
 		t.Error(r.Failure)
 	}
@@ -480,8 +481,8 @@ func TestRevertWaitsForFiles(t *testing.T) {
 	}
 }
 
-// TestRevertOfWhatIsGone: a unit that the revert has stopped is nobody's change
-// when its file is taken away after that.
+// TestRevertOfWhatIsGone: a unit that the revert has stopped does not count as
+// changed by others when its file is removed afterwards.
 func TestRevertOfWhatIsGone(t *testing.T) {
 	h := newHistory(t)
 	h.does("r0", "turn", "idle", "off")
@@ -500,8 +501,8 @@ func TestRevertOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestRevertOfARevertOfWhatWasMade: a unit whose file is back already is nobody's
-// change either, as long as it does nothing.
+// TestRevertOfARevertOfWhatWasMade: a unit whose file is restored already does not
+// count as changed by others either, while the unit is inactive.
 func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "turn", "made", "on")
@@ -521,8 +522,8 @@ func TestRevertOfARevertOfWhatWasMade(t *testing.T) {
 	}
 }
 
-// TestRevertIsReadAgain: the host derives its state from a restored file again, once for all
-// files.
+// TestRevertIsReadAgain: the host reads its state again after files are restored,
+// once for all files.
 func TestRevertIsReadAgain(t *testing.T) {
 	h := newHistory(t)
 	h.does("r1", "write", "/other", "x")
@@ -581,9 +582,9 @@ func TestRestoreOfAResumedRun(t *testing.T) {
 	}
 }
 
-// TestRevertOfTheSameRun: a run restores what a step of its own has changed, as a
-// rollout does with what did not prove itself; a later revert of the run finds that
-// nothing is left to do, and a run cannot pass for another one.
+// TestRevertOfTheSameRun: a run restores the changes of its own steps, as a failed
+// rollout does. A later revert of the run finds nothing to do, and a run cannot pass
+// for another one.
 func TestRevertOfTheSameRun(t *testing.T) {
 	h := newHistory(t)
 	h.does("r0", "write", "/a", "before")
@@ -598,7 +599,7 @@ func TestRevertOfTheSameRun(t *testing.T) {
 			t.Fatalf("%s: %s, %v", task, r.Status, r.Failure)
 		}
 	}
-	// The last state that lamp had waits for files; the first one did not.
+	// The last state of lamp needs files first; the first one did not.
 	if r := h.reverts("r1", engine.Revert{Run: "r1", Task: "1.play.5", AfterFiles: true, InRollout: true}); r.Failure != nil || r.Status != engine.StatusOK {
 		t.Fatalf("late: %s, %v", r.Status, r.Failure)
 	}

@@ -91,8 +91,8 @@ func TestSecretStepSaysNothing(t *testing.T) {
 	}
 }
 
-// A plan of a secret step is kept to by module and target, and what it refuses is
-// named without secrets.
+// A secret step is compared with its plan by module and target, and a refusal names
+// both without secrets.
 func TestSecretStepKeepsToItsPlan(t *testing.T) {
 	b := newTestHost(t, nil)
 	step := agenttest.Step(t, "s", "leaky", leaky{})

@@ -35,14 +35,15 @@ func newTestHost(t testing.TB, change func(*remote.Options)) *testHost {
 	return newBenchAt(t, t.TempDir(), change)
 }
 
-// newWatchedBench is newBench with each event as it comes.
+// newWatchedBench returns a test host and the channel of its events.
 func newWatchedBench(t testing.TB) (*testHost, <-chan engine.Event) {
 	t.Helper()
 	seen := make(chan engine.Event, 100)
 	return newTestHost(t, func(o *remote.Options) { o.Sink = &agenttest.Events{Seen: seen} }), seen
 }
 
-// newBenchAt is newBench for a host that other sessions may serve as well.
+// newBenchAt returns a test host in the directory root, which other sessions may
+// serve too.
 func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHost {
 	t.Helper()
 	b := &testHost{root: root, events: &agenttest.Events{}, blobs: &agenttest.Blobs{}, served: make(chan error, 1)}
@@ -64,7 +65,7 @@ func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHo
 	return b
 }
 
-// run runs a segment that must end well, and returns its results.
+// run executes a segment that must succeed, and returns its results.
 func (b *testHost) run(t testing.TB, steps ...engine.Step) []engine.Result {
 	t.Helper()
 	var results []engine.Result
@@ -111,8 +112,8 @@ func TestSegmentChangesOnceAndHandlersFollow(t *testing.T) {
 	}
 }
 
-// TestStepStart: only steps that take long or report something are announced to
-// have begun, and before that.
+// TestStepStart: only long steps and steps that report something are announced, and
+// this before they end.
 func TestStepStart(t *testing.T) {
 	b := newTestHost(t, nil)
 	skipped := agenttest.Step(t, "skipped", "odd", agenttest.Odd{Do: "say", Text: "hello"})
@@ -336,8 +337,8 @@ func TestStopFinishesTheStepInFlight(t *testing.T) {
 	want(t, results, "a=changed")
 }
 
-// The line is cut in the middle of a step: the step is finished, its result is
-// in the journal, and the next agent waits for that.
+// The connection is lost in the middle of a step: the agent finishes the step and
+// journals its result, and the next agent waits for the end of the step.
 func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	b, seen := newWatchedBench(t)
 	ended := make(chan error, 1)
@@ -356,7 +357,7 @@ func TestLostConnectionFinishesTheStepAndTheNextAgentWaits(t *testing.T) {
 	if err := <-ended; !errors.As(err, &lost) || !lost.Retryable() || lost.Kind != transport.Lost {
 		t.Fatalf("got %v", err)
 	}
-	// The next connection, while the first agent is still busy.
+	// The next connection comes while the first agent is still busy.
 	second := &testHost{root: b.root, events: &agenttest.Events{}, served: make(chan error, 1)}
 	here, there := net.Pipe()
 	go func() {
@@ -426,8 +427,8 @@ func TestUnlocked(t *testing.T) {
 	<-ended
 }
 
-// A gate is not finished when the controller is lost: nothing is half done, and
-// the next agent would have to wait for it.
+// A gate is not finished when the controller is lost: nothing is half done, and the
+// next agent would have to wait for the gate.
 func TestLostConnectionEndsAGate(t *testing.T) {
 	b, seen := newWatchedBench(t)
 	go func() {
@@ -446,8 +447,8 @@ func TestLostConnectionEndsAGate(t *testing.T) {
 	}
 }
 
-// A gate that opens is ok and not a change; one that is waited for does not
-// keep a stop waiting, and is neither done nor failed.
+// A gate that opens has StatusOK and no change; a gate in progress does not delay a
+// stop, and is neither done nor failed.
 func TestStopEndsAGate(t *testing.T) {
 	b, seen := newWatchedBench(t)
 	go func() {

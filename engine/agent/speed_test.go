@@ -10,7 +10,7 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// BenchmarkSegment is the cost of steps that find nothing to do.
+// BenchmarkSegment measures a segment of steps that find nothing to do.
 func BenchmarkSegment(b *testing.B) {
 	s := newTestHost(b, nil)
 	content := bytes.Repeat([]byte("x"), 2000)

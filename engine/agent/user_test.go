@@ -57,8 +57,8 @@ func TestLoginUser(t *testing.T) {
 	}
 }
 
-// TestRunsAs: the programs of a step run as its user and in its environment,
-// which is weaker than what the module itself sets.
+// TestRunsAs: the programs of a step run as its user and in its environment;
+// variables that the module itself sets win.
 func TestRunsAs(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestRunsAs(t *testing.T) {
 	}
 }
 
-// TestChown: a file for the programs of a step belongs to who runs them.
+// TestChown: a file for the programs of a step belongs to their user.
 func TestChown(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *testHost) one(t *testing.T, s engine.Step) engine.Result {
 	return out
 }
 
-// shArgs is a module that runs a line.
+// shArgs is a module that runs a line of shell.
 type shArgs struct {
 	Line string
 	Env  []string

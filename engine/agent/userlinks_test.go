@@ -10,8 +10,8 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestRevertStaysOnItsWay: between a run and its revert, somebody puts a link in
-// the place of the directory. The revert does not write where it leads.
+// TestRevertStaysOnItsWay: between a run and its revert, a user replaces the
+// directory by a link. The revert does not write where the link leads.
 func TestRevertStaysOnItsWay(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -36,7 +36,8 @@ func TestRevertStaysOnItsWay(t *testing.T) {
 	}
 }
 
-// moveAside puts a link in the place of a directory, where anybody could have done so.
+// moveAside replaces a directory by a link, as a user with write access to its parent
+// could.
 func moveAside(t *testing.T, root, dir, target string) {
 	t.Helper()
 	if err := os.Rename(root+dir, root+dir+".aside"); err != nil {

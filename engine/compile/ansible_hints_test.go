@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnsibleSyntaxErrors checks that errors for forms of Ansible name the place and the
-// form to write.
+// TestAnsibleSyntaxErrors checks that errors for Ansible syntax give the place and
+// the form to write.
 func TestAnsibleSyntaxErrors(t *testing.T) {
 	for content, want := range map[string]string{
 		"  remote_user: x\n":                                                         `:2:3: unknown key "remote_user" in play: the login name is ssh.user of the inventory`,
@@ -42,7 +42,8 @@ func TestAnsibleSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestAnsibleFormsThatWork checks forms of Ansible that mean the same here.
+// TestAnsibleFormsThatWork checks forms of Ansible that have the same meaning in
+// deployer.
 func TestAnsibleFormsThatWork(t *testing.T) {
 	p := mustCompile(t, "site.yaml", `
 - hosts: all
@@ -56,7 +57,8 @@ func TestAnsibleFormsThatWork(t *testing.T) {
 	}
 }
 
-// A keyword of Ansible with advice is no keyword here.
+// TestAnsibleKeywordsAreNotKeywords: the keywords of Ansible for which errors give
+// advice are no keywords of deployer.
 func TestAnsibleKeywordsAreNotKeywords(t *testing.T) {
 	for word := range ansibleTaskKeywords {
 		if slices.Contains(keywords(reflect.TypeFor[rawTask]()), word) {

@@ -11,7 +11,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// claimed builds the one task, a claim, for a host with some variables.
+// claimed builds a single task, a claim, for a host with some variables.
 func claimed(t *testing.T, task string) (*claimArgs, error) {
 	t.Helper()
 	p := mustCompile(t, "site.yaml", "- hosts: all\n  vars: {low: 3, twice: '{{ low * 2 }}'}\n  tasks:\n  - "+task+"\n")
@@ -63,8 +63,8 @@ func TestExpressionArgument(t *testing.T) {
 	}
 }
 
-// TestExpressionArgumentErrors: mistakes are found with the playbook, and what the
-// expressions look at is known.
+// TestExpressionArgumentErrors: mistakes in expression arguments are found when the
+// playbook is compiled, and the variables that the expressions read are known.
 func TestExpressionArgumentErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		`{that: "a ==="}`:        `site.yaml:3:24: expression "a ===": unexpected token Operator("=")`,

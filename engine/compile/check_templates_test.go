@@ -2,8 +2,9 @@ package compile
 
 import "testing"
 
-// TestUndefinedNamesInTemplateFiles: a name that a template file looks at in any case is found before
-// any host is contacted, where it is certain that a host renders the file.
+// TestUndefinedNamesInTemplateFiles: an undefined name in a template file is found
+// before any host is contacted, where a host is certain to render the file and read
+// the name.
 func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": 1, "every": "a", "file": "good"}, "h2": {"every": "a", "file": "bad"}}
 	const by = "(the task at site.yaml:2:11 renders it)"

@@ -13,7 +13,7 @@ import (
 	"deployer/engine/program"
 )
 
-// listing shows a program as one line an operation.
+// listing returns a program as text, one operation a line.
 func listing(p *program.Program) string {
 	var b strings.Builder
 	for _, op := range p.Ops {

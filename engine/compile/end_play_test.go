@@ -10,8 +10,8 @@ import (
 	"deployer/limit"
 )
 
-// TestEndPlay: end_play is end_host on every host where its condition is certain, and
-// refused with the reason where hosts may differ.
+// TestEndPlay: end_play is end_host on every host where its condition is the same on
+// all hosts, and an error with the reason where hosts may differ.
 func TestEndPlay(t *testing.T) {
 	inventory := func(own int) map[string]any {
 		return hostVars(t, map[string]any{"same": 1, "own": own, "of_same": "{{ same }}", "of_facts": "{{ facts.os }}"})
@@ -62,7 +62,7 @@ func TestEndPlay(t *testing.T) {
 	}
 }
 
-// TestMaxFailPercentage is a share of the hosts of the play.
+// TestMaxFailPercentage: max_fail_percentage is a share of the hosts of the play.
 func TestMaxFailPercentage(t *testing.T) {
 	p := mustCompile(t, "site.yaml", "- hosts: web\n  max_fail_percentage: 30\n")
 	if diff := cmp.Diff(map[string]limit.Limit{"web": {Percent: 30, Share: true}}, p.Plays[0].MaxFail); diff != "" {

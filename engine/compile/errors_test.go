@@ -10,7 +10,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// TestCompileErrors: each mistake is named with its place.
+// TestCompileErrors: each error names its place.
 func TestCompileErrors(t *testing.T) {
 	tests := map[string]struct {
 		tasks string // of one play; the first line is line 4
@@ -154,7 +154,7 @@ func TestPlayErrors(t *testing.T) {
 	}
 }
 
-// TestAllErrorsAtOnce: the user sees all mistakes together, in order.
+// TestAllErrorsAtOnce: the compiler reports all errors together, in order.
 func TestAllErrorsAtOnce(t *testing.T) {
 	_, err := compileFiles(t, nil, "site.yaml", `
 - hosts: all
@@ -174,7 +174,8 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// TestCircularNeedsBetweenPlays is found when it is known who takes part.
+// TestCircularNeedsBetweenPlays: circular needs between plays are found when the
+// hosts of the plays are known.
 func TestCircularNeedsBetweenPlays(t *testing.T) {
 	const site = `
 - hosts: a

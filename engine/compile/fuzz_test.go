@@ -9,8 +9,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// FuzzCompile: whatever stands in a playbook, there is a program or an error
-// with its place, and never a panic. Programs are walked and rendered.
+// FuzzCompile: any text compiles to a program or returns an error with its place, and
+// never panics. Programs are walked and rendered.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"- hosts: all\n  tasks: [{file: {path: '{{ a }}'}, when: a == 1, loop: [1], register: x, notify: h}]\n  handlers: [{name: h, file: {path: /a}}]\n",
@@ -30,8 +30,8 @@ func FuzzCompile(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, site string) {
-		// Generators in templates and expressions can ask for endless memory;
-		// that is the author's own machine, and not what is tested here.
+		// Generators in templates and expressions can request endless memory; this
+		// only harms the author's own machine and is not tested here.
 		for _, big := range []string{"repeat", "..", "until", "seq", "gen", "rand", "bcrypt", "derive", "htpasswd", "encrypt", "lookup", "query", "q("} {
 			if strings.Contains(site, big) {
 				return

@@ -8,7 +8,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// hostVars are variables as an inventory gives them.
+// hostVars returns variables in the form in which an inventory gives them.
 func hostVars(t *testing.T, raw map[string]any) map[string]any {
 	t.Helper()
 	c, out := lang.NewHostVarCompiler(), map[string]any{}
@@ -58,7 +58,8 @@ func TestHostVarsAreEvaluatedByTasks(t *testing.T) {
 	}
 }
 
-// TestHostVarPrecedence: defaults of a role do not hide them, what is set does.
+// TestHostVarPrecedence: host variables win over defaults of a role, and variables of
+// set win over host variables.
 func TestHostVarPrecedence(t *testing.T) {
 	base := hostVars(t, map[string]any{"v": "{{ w }}", "w": "inventory"})
 	got, err := pathOf(t, base, nil,

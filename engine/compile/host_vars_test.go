@@ -9,8 +9,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestResolveHostVars: ResolveHostVars computes the variables that other hosts may read, as
-// far as they are known before the run.
+// TestResolveHostVars: ResolveHostVars computes the variables that other hosts may
+// read, where their values are known before the run.
 func TestResolveHostVars(t *testing.T) {
 	base := hostVars(t, map[string]any{
 		"plain": 1, "port": "{{ plain + 80 }}", "url": "{{ host.name }}:{{ port }}", "given": "{{ plain }}", "of_given": "{{ given }}",
@@ -28,7 +28,8 @@ func TestResolveHostVars(t *testing.T) {
 	}
 }
 
-// TestAdviceForMissingHostVars: an error for what other hosts are not told says what they are.
+// TestAdviceForMissingHostVars: the error for a variable that other hosts cannot read
+// lists the variables that they can read.
 func TestAdviceForMissingHostVars(t *testing.T) {
 	vars := lang.NewVars(map[string]any{"hosts": map[string]any{"b": map[string]any{"vars": map[string]any{"known": 1}}}, "vars": map[string]any{}, "x": "b"}, nil)
 	for src, advice := range map[string]bool{

@@ -61,7 +61,7 @@ play end
 	}
 }
 
-// render builds the arguments of a task.
+// render returns the arguments of a task.
 func render(t *testing.T, task *program.Task, base map[string]any) any {
 	t.Helper()
 	v := lang.NewVars(base, nil)

@@ -19,9 +19,9 @@ import (
 // namesVar is the variable that holds the names of an include_vars.
 const namesVar = "include_vars_names"
 
-// includeVars compiles an include_vars to one task `set` for each file that it may mean;
-// each host executes the task of its file. So the variables are known before the run, and
-// choosing needs nothing but facts.
+// includeVars compiles an include_vars to one task `set` for each file that it may
+// mean; each host executes the task of its file. So the variables are known before
+// the run, and the choice needs only facts.
 func (c *compiler) includeVars(x taskContext, raw *rawTask) {
 	d := x.doc
 	if !c.rejectKeywords(d, raw, "include_vars", "name", "when", "vars", "tags") {
@@ -55,7 +55,7 @@ func (c *compiler) includeVars(x taskContext, raw *rawTask) {
 type varsCandidate struct {
 	tree lang.Tree
 	file string // in the tree
-	name string // as seen from its directory, in lower case
+	name string // relative to its directory, in lower case
 }
 
 // chosen returns the condition under which a host takes the file of a name.

@@ -9,8 +9,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// include_vars takes the file that is meant for the host, whatever the case of its
-// name; values of a file may look at each other.
+// TestIncludeVars: include_vars reads the file for the host, whatever the case of its
+// name; values of a file may read each other.
 func TestIncludeVars(t *testing.T) {
 	for family, want := range map[string]map[string]any{
 		"debian": {"package": "ntpsec", "conf": "/etc/ntpsec/x"},

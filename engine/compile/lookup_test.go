@@ -9,8 +9,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestLookups: files and templates are those of the playbook or role, a password is
-// made once.
+// TestLookups: lookups read files and templates of the playbook or role; a password
+// is created once.
 func TestLookups(t *testing.T) {
 	t.Setenv("LANG_TEST", "from the environment")
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// omit leaves an argument out, of any type, and items of lists.
+// TestOmit: omit leaves out arguments of any type and items of lists.
 func TestOmit(t *testing.T) {
 	const site = `
 - hosts: all

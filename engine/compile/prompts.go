@@ -26,8 +26,8 @@ var ansiblePromptKeywords = map[string]string{
 	"unsafe":    "answers are never evaluated; leave it out",
 }
 
-// prompts reads vars_prompt. When several plays ask for the same variable, the first one
-// does.
+// prompts reads vars_prompt. When several plays ask for the same variable, only the
+// first play asks.
 func (c *compiler) prompts(d *lang.Document, n *yaml.Node) {
 	for _, e := range c.list(d, n, "vars_prompt") {
 		var raw rawPrompt

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSerialOperations: the barrier of the play comes before its batches, others
-// are inside of them.
+// TestSerialOperations: the barrier of the play comes before its batches, and other
+// barriers are inside of them.
 func TestSerialOperations(t *testing.T) {
 	p := mustCompile(t, "site.yaml", "- hosts: all\n  barrier: true\n  serial: 1\n  tasks: [{name: a, file: {path: /a}, barrier: true}]\n")
 	if diff := cmp.Diff("play all\nbarrier\nbatch\nbarrier\ntask 1.play.1 a\nflush\nplay end\n", listing(p)); diff != "" {

@@ -87,10 +87,10 @@ func (*runArgs) Apply(context.Context, engine.System, engine.Change) (engine.Out
 	return nil, nil
 }
 
-// RunsPrograms lets become decide who runs what.
+// RunsPrograms makes become determine the user of the programs.
 func (*runArgs) RunsPrograms() {}
 
-// ownedArgs is a module that writes files for somebody.
+// ownedArgs is a module that writes files with an owner.
 type ownedArgs struct {
 	fileArgs `yaml:",inline"`
 	Owner    string `yaml:"owner"`
@@ -137,7 +137,7 @@ func registry() engine.Registry {
 	})
 }
 
-// files makes a file system of name, text, name, text, ...
+// files returns a file system of pairs of name and text.
 func files(pairs ...string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -171,7 +171,8 @@ func mustCompile(t *testing.T, pairs ...string) *program.Program {
 	return p
 }
 
-// requireOneError requires a single error with the text want; no error when want is empty.
+// requireOneError requires a single error that contains want, or no error when want
+// is empty.
 func requireOneError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

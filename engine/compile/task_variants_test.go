@@ -9,7 +9,7 @@ import (
 	"deployer/engine/program"
 )
 
-// lookArgs looks, or waits, or neither.
+// lookArgs is a module that is read-only, or waits, or does neither.
 type lookArgs struct {
 	Look bool   `yaml:"look"`
 	Wait string `yaml:"wait"`
@@ -105,7 +105,7 @@ func TestReplacing(t *testing.T) {
 	if got, err := other.Title(vars); err != nil || got != "file of north" {
 		t.Errorf("its name is %q", got)
 	}
-	// Variables that do not exist any more cannot be in the name.
+	// Variables that no longer exist cannot be in the name.
 	if got, err := other.Title(lang.NewVars(nil, nil)); err != nil || got != "file of {{ way }}" {
 		t.Errorf("its name is %q, %v", got, err)
 	}

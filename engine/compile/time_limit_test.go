@@ -7,8 +7,7 @@ import (
 	"deployer/engine"
 )
 
-// TestTimeLimit: a task without a timeout has the limit of its kind; 0 says that it
-// has none.
+// TestTimeLimit: a task without a timeout has the limit of its kind; 0 is no limit.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	p := mustCompile(t, "site.yaml", `

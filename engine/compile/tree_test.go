@@ -76,7 +76,8 @@ func TestFilesOutsideThePlaybook(t *testing.T) {
 	}
 }
 
-// Templates and files too, which are read when a task comes to them.
+// TestTemplatesOutsideThePlaybook: templates and files, which are read when a task
+// executes, are found there too.
 func TestTemplatesOutsideThePlaybook(t *testing.T) {
 	dir := onDisk(t, map[string]string{"common/motd.tmpl": "{{ who }}", "common/tree/x": "x", "site/files/y": "y"})
 	tree := lang.Tree{Name: "site", FS: os.DirFS(dir + "/site"), Dir: dir + "/site"}

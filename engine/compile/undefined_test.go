@@ -2,8 +2,8 @@ package compile
 
 import "testing"
 
-// TestUndefinedNames: a name that nobody gives a value is found before any host is
-// contacted where it would be an error in any case, and only there.
+// TestUndefinedNames: a name without a value is found before any host is contacted
+// where the run is certain to fail on it, and only there.
 func TestUndefinedNames(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": 1, "every": 1}, "h2": {"every": 1}}
 	tests := map[string]struct{ play, want string }{ // empty: nothing is wrong

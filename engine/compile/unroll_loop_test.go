@@ -13,7 +13,7 @@ import (
 	"deployer/engine/program"
 )
 
-// inventoryOf is a library for hosts with the given variables.
+// inventoryOf returns a compiler for hosts with the given variables.
 func inventoryOf(vars map[string]map[string]any) *Compiler {
 	hosts := slices.Sorted(maps.Keys(vars))
 	return &Compiler{
@@ -28,8 +28,8 @@ func inventoryOf(vars map[string]map[string]any) *Compiler {
 	}
 }
 
-// pathsOf are the arguments of all tasks as a host has them; those of blocks that
-// are not for it are left out.
+// pathsOf returns the arguments of all tasks on a host, without those of blocks that
+// the host skips.
 func pathsOf(t *testing.T, lib *Compiler, p *program.Program, host string) []string {
 	t.Helper()
 	var out []string
@@ -178,8 +178,8 @@ func TestIncludeLoopOverInventoryVariables(t *testing.T) {
 	}
 }
 
-// TestIncludeLoopWithCondition: a host that never gets to the include need
-// not have the list.
+// TestIncludeLoopWithCondition: a host that never reaches the include needs no value
+// for the list.
 func TestIncludeLoopWithCondition(t *testing.T) {
 	vars := map[string]map[string]any{"h1": {"some": []any{"x"}}, "h2": {}}
 	for _, tasks := range []string{

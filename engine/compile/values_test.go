@@ -31,7 +31,7 @@ func buildOne(t *testing.T, args string) (*fileArgs, error) {
 	return got.(*fileArgs), nil
 }
 
-// TestArgumentTypes: a rendered text becomes what its field wants.
+// TestArgumentTypes: a rendered text is converted to the type of its field.
 func TestArgumentTypes(t *testing.T) {
 	no := false
 	tests := map[string]struct {
@@ -73,7 +73,7 @@ func TestArgumentTypes(t *testing.T) {
 	}
 }
 
-// TestRenderErrors: each names file, line and column, and what to do.
+// TestRenderErrors: each error names file, line and column, and what to do.
 func TestRenderErrors(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"unknown name":        {`{path: "a {{ txet }}"}`, `site.yaml:3:26: template {{ txet }}: unknown name "txet"; did you mean "text"?`},

@@ -32,7 +32,7 @@ func pathOf(t *testing.T, base, fixed map[string]any, pairs ...string) (string, 
 	return path, err
 }
 
-// TestPrecedence: from the weakest to the strongest layer.
+// TestPrecedence: a later layer wins over an earlier one.
 func TestPrecedence(t *testing.T) {
 	layers := []struct {
 		name string

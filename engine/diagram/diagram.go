@@ -8,7 +8,7 @@ import (
 	"deployer/engine/program"
 )
 
-// Diagram is a playbook as it is drawn.
+// Diagram is the drawing of a playbook: plays, their items, and arrows.
 type Diagram struct {
 	Name   string
 	Plays  []Play
@@ -19,8 +19,8 @@ type Diagram struct {
 // plays in order.
 type Play struct {
 	ID, Name string
-	Hosts    string   // for which hosts the play is
-	Remarks  []string // such as the sizes of its batches
+	Hosts    string   // the pattern or the names of its hosts
+	Remarks  []string // remarks, such as the sizes of its batches
 	Items    []Item
 }
 

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// playbook has every way in which hosts wait for each other.
+// playbook has every construct at which hosts wait for each other.
 const playbook = `
 - name: examine
   hosts: all

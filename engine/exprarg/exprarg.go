@@ -16,8 +16,8 @@ var (
 	errNotExpression = errors.New("want an expression")
 )
 
-// Conditions are written as `when` is: an expression or a list of expressions. The task
-// receives the result of each.
+// Conditions are an expression or a list of expressions, as in `when`. The task
+// receives the result of each one.
 type Conditions []Verdict
 
 // Verdict is the result of one condition.

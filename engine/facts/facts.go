@@ -64,8 +64,7 @@ func (h host) exists(path string) bool {
 	return err == nil
 }
 
-// init names process 1. systemd says of itself how it can be found: see
-// sd_booted(3).
+// init names process 1. The test for systemd is that of sd_booted(3).
 func (h host) init() string {
 	if h.exists("/run/systemd/system") {
 		return "systemd"

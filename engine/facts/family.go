@@ -9,8 +9,8 @@ const (
 	FamilySUSE   = "suse"
 )
 
-// members says by which IDs of os-release(5) a family is known. A distribution
-// that is not listed counts by what its ID_LIKE says that it resembles.
+// members lists the IDs of os-release(5) of each family. A distribution that is not
+// listed belongs to the family of an ID in its ID_LIKE.
 var members = map[string][]string{
 	FamilyDebian: {"debian", "ubuntu"},
 	FamilyRedHat: {"rhel", "fedora", "centos", "rocky", "almalinux", "ol", "amzn"},

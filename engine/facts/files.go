@@ -8,7 +8,7 @@ import (
 	"deployer/engine"
 )
 
-// release reads what the distribution says of itself; os-release(5).
+// release reads the name and version of the distribution from os-release(5).
 func (h host) release(f *engine.Facts) {
 	text := h.read("/etc/os-release")
 	if text == "" {
@@ -19,9 +19,9 @@ func (h host) release(f *engine.Facts) {
 	f.OSName, f.OSCodename = values["PRETTY_NAME"], values["VERSION_CODENAME"]
 }
 
-// parseRelease parses the shell assignments of os-release; of quoting it knows
-// what that page allows: single or double quotes around the whole value, and
-// backslashes within.
+// parseRelease parses the shell assignments of os-release. parseRelease supports the
+// quoting that os-release(5) allows: single or double quotes around the whole value,
+// and backslashes within.
 func parseRelease(text string) map[string]string {
 	values := map[string]string{}
 	lines := bufio.NewScanner(strings.NewReader(text))

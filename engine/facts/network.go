@@ -67,7 +67,7 @@ func (h host) defaultRoute() (iface, ip string) {
 }
 
 // defaultIPv4 reads /proc/net/route: Iface Destination Gateway Flags RefCnt Use
-// Metric Mask ..., numbers in hexadecimal but for the metric; flag 1 is "up".
+// Metric Mask ..., numbers in hexadecimal except for the metric; flag 1 is "up".
 func defaultIPv4(table string) string {
 	best, name := -1, ""
 	for line := range strings.Lines(table) {

@@ -31,7 +31,8 @@ var makers = []struct{ sign, name string }{
 	{"Xen", "xen"}, {"KVM", "kvm"}, {"OpenStack", "kvm"}, {"DigitalOcean", "kvm"}, {"Hetzner vServer", "kvm"}, {"QEMU", "qemu"}, {"Bochs", "bochs"},
 }
 
-// virtualization checks for containers first, because they see the machine below them, too.
+// virtualization returns Facts.Virtualization. Containers are checked first, because
+// they also see the machine below them.
 func (h host) virtualization() string {
 	if name := h.line("/run/systemd/container"); name != "" {
 		return name

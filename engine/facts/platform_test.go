@@ -36,8 +36,8 @@ func TestPlatform(t *testing.T) {
 	}
 }
 
-// TestTheGreetingIsSmallAndQuick: every connection begins with the facts of this
-// very machine.
+// TestTheGreetingIsSmallAndQuick: the facts of this machine, with which every
+// connection begins, are few bytes and are read fast.
 func TestTheGreetingIsSmallAndQuick(t *testing.T) {
 	best := time.Hour
 	for range 10 { // other tests run beside this one

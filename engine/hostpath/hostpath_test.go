@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// user is somebody else than the agent.
+// user is the id of a user other than the agent's.
 const user = 1234
 
 // tree makes a root directory. An entry is "path", a directory, "path -> target"
@@ -122,8 +122,8 @@ func read(root, path string) (string, error) {
 	return string(data[:size]), err
 }
 
-// TestStickyDirectory: root's link in /tmp stays root's, one in a directory where
-// everybody may rename it does not.
+// TestStickyDirectory: a link of root in /tmp is trusted; a link in a directory where
+// everybody may rename it is not.
 func TestStickyDirectory(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "/tmp", "/etc", "/etc/x = there", "/tmp/link -> /etc")

@@ -13,7 +13,7 @@ import (
 	"deployer/engine"
 )
 
-// TestFormats: journals of all formats are read, and mean the same.
+// TestFormats: journals of all formats are readable and have the same content.
 func TestFormats(t *testing.T) {
 	for format, name := range []string{"run-0.jsonl", "run-1.jsonl"} {
 		r, err := Read(filepath.Join("testdata", name))
@@ -69,8 +69,8 @@ func TestWrittenFormat(t *testing.T) {
 	}
 }
 
-// TestNewerFormatIsRefused: no line of a newer deployer is passed over, and a list
-// names the file beside the others.
+// TestNewerFormatIsRefused: no line of a newer deployer is skipped, and List names
+// the file beside the other runs.
 func TestNewerFormatIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	golden, err := os.ReadFile(filepath.Join("testdata", "run-1.jsonl"))
@@ -94,8 +94,8 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// TestUnknownLinesAreReported: a line that is neither a header nor an event is not passed
-// over in silence.
+// TestUnknownLinesAreReported: a line that is neither a header nor an event is
+// reported as damage.
 func TestUnknownLinesAreReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r1.jsonl")
 	golden, err := os.ReadFile(filepath.Join("testdata", "run-1.jsonl"))

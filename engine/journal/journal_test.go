@@ -96,7 +96,7 @@ func TestRunningIsKnownByTheLock(t *testing.T) {
 	}
 }
 
-// TestKilledProcess kills a real process in the middle of writing.
+// TestKilledProcess kills a real process while it writes.
 func TestKilledProcess(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_TEST_DIR"); dir != "" {
 		l := create(t, dir, "victim")
@@ -230,7 +230,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestCreateLeavesNothing: a log that cannot be begun is not there afterwards.
+// TestCreateLeavesNothing: Create removes a log whose header cannot be written.
 func TestCreateLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	h := header("r1")
@@ -331,8 +331,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFollow: events come as they are written, a line that is half written waits,
-// and the end of the run, or of its process, is the end.
+// TestFollow: Follow reports events when they are written, waits for the rest of an
+// incomplete line, and returns at the end of the run or of its process.
 func TestFollow(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		dir := t.TempDir()
@@ -373,8 +373,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestWrittenAtOnce: only the good ends of steps wait to be written, and not for
-// long; whatever else happens is in the file at once, behind them.
+// TestWrittenAtOnce: only the ends of successful steps wait to be written, and not
+// for long; all other lines are in the file at once, after those.
 func TestWrittenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")
@@ -396,8 +396,8 @@ func TestWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// TestResultWithoutEventFields: a result is written without the fields that its event has,
-// and read with them.
+// TestResultWithoutEventFields: a result is written without the fields that its event
+// has, and is complete when it is read.
 func TestResultWithoutEventFields(t *testing.T) {
 	dir := t.TempDir()
 	l := create(t, dir, "r1")

@@ -91,7 +91,7 @@ func (l *Log) Emit(e engine.Event) {
 	if Progress(e.Type) {
 		return // journals contain no progress
 	}
-	// Encoded without the lock, which all hosts of a run share.
+	// The event is encoded without the lock, which all hosts of a run share.
 	m := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(m)
 	text, err := m.encode(e)
@@ -212,7 +212,8 @@ func (l *Log) syncSoon() {
 		if file == nil {
 			return
 		}
-		// Without the lock, so that no step waits for the disk. Close syncs by itself.
+		// The file is synced without the lock, so that no step waits for the disk.
+		// Close syncs by itself.
 		if err := file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 			l.mu.Lock()
 			defer l.mu.Unlock()

@@ -36,8 +36,8 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-// TestPruneSparesLiveRuns: a run that goes on keeps its log, however old its last
-// line is.
+// TestPruneSparesLiveRuns: a run in progress keeps its log, however old its last line
+// is.
 func TestPruneSparesLiveRuns(t *testing.T) {
 	dir := t.TempDir()
 	live, dead := create(t, dir, "live"), create(t, dir, "dead")

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The estimate is not below what decoding takes, for the shapes that take most, and
-// not far above it for what hosts say.
+// TestWeighIsWhatDecodingTakes: the estimate is not below the memory that decoding
+// takes, for the most expensive shapes, and not far above it for typical data of
+// hosts.
 func TestWeighIsWhatDecodingTakes(t *testing.T) {
 	list := func(element string, n int) string { return "[" + strings.Repeat(element+",", n) + element + "]" }
 	for name, tt := range map[string]struct {

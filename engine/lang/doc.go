@@ -1,8 +1,9 @@
-// Package lang compiles and evaluates what stands in playbooks, roles and inventories
-// beside plain YAML: expressions ([Expr]), texts with {{ }} ([Interpolation], [Text]),
-// template files ([Template], found by [Files]) and values of any shape whose texts may
-// be expressions ([Value]). The functions and the syntax that the expressions have beyond
-// the library github.com/expr-lang/expr are those of package dialect.
+// Package lang compiles and evaluates the parts of playbooks, roles and inventories
+// that are not plain YAML: expressions ([Expr]), texts with {{ }} ([Interpolation],
+// [Text]), template files ([Template], found by [Files]) and values of any shape
+// whose texts may be expressions ([Value]). The functions and the syntax that the
+// expressions have beyond the library github.com/expr-lang/expr are those of package
+// dialect.
 //
 // Each expression, text and template is compiled once, before any host is contacted, with its place in the file.
 // [Refs] are the variables that it may read; a [VarUse] is one that it reads in any case,

@@ -17,7 +17,7 @@ type Document struct {
 	files *Files // the files that its texts may name; nil for a file of the inventory
 }
 
-// ParseDocument parses a file; name is how messages call it.
+// ParseDocument parses a file; messages call the file name.
 func ParseDocument(name string, data []byte) (*Document, error) {
 	root, err := strictyaml.Parse(name, data)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestFilesWalk(t *testing.T) {
 		}
 		for i := range got {
 			if got[i].Mode.IsDir() {
-				got[i].Size = 0 // the file system's business
+				got[i].Size = 0 // the size depends on the file system
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -15,10 +15,11 @@ import (
 
 // Tree is a directory of playbooks, roles or templates.
 type Tree struct {
-	Name string // how messages call it, joined with the path of a file: "roles", "/home/me/site/roles"
+	Name string // name in messages, joined with the path of a file: "roles", "/home/me/site/roles"
 	FS   fs.FS
-	// Dir is its path on disk, through which ../shared names the directory beside it; empty
-	// for a tree that is not on disk, such as the embedded roles.
+	// Dir is the path of the tree on disk, through which ../shared names the
+	// directory beside it; empty for a tree that is not on disk, such as the embedded
+	// roles.
 	Dir string
 }
 

@@ -19,7 +19,8 @@ const (
 	getHostVarName = "__get_host_var" // get, for the variables of another host
 	tryName        = "__try"
 	hasName        = "__has" // reports whether there is anything to get
-	// truthyName is the truth of Jinja, for `| default(x, true)`.
+	// truthyName is the function that reports truth as in Jinja, for `| default(x,
+	// true)`.
 	truthyName = "__truthy"
 )
 

@@ -9,9 +9,9 @@ import (
 )
 
 // HostVarCompiler compiles variables of an inventory whose texts contain {{ }}: with
-// NewVars, such a variable is evaluated when a task reads it, with what that task sees. A
-// value that one place of a file gives to many hosts is compiled once. Not safe for
-// concurrent use.
+// NewVars, such a variable is evaluated when a task reads it, with the variables of
+// that task. A value that one place of a file gives to many hosts is compiled once. A
+// HostVarCompiler is not safe for concurrent use.
 type HostVarCompiler struct {
 	compiled map[strictyaml.Pos]*Value
 }
@@ -21,8 +21,8 @@ func NewHostVarCompiler() *HostVarCompiler {
 	return &HostVarCompiler{compiled: map[strictyaml.Pos]*Value{}}
 }
 
-// Compile returns the value as NewVars accepts it; a value without {{ }} stays as it is. at
-// returns its place. The error is that of an expression that does not compile.
+// Compile returns the value as NewVars accepts it; a value without {{ }} stays as it
+// is. at returns its place. An expression that does not compile is an error.
 func (c *HostVarCompiler) Compile(value any, at func() strictyaml.Pos) (any, error) {
 	if !hasTemplate(value) {
 		return value, nil

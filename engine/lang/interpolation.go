@@ -145,7 +145,7 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 	}
 	switch made := v.(type) {
 	case float64:
-		return jsontypes.Normalize(made), nil // 8 / 2 is a whole number
+		return jsontypes.Normalize(made), nil // 8 / 2 becomes a whole number
 	case string:
 		if len(made) > maxTextBytes {
 			return nil, t.pieces[0].expr.tooLong()

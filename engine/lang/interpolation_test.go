@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// textValue computes a text as the argument of any type.
+// textValue computes the value of a text for an argument of any type.
 func textValue(t *testing.T, src string, vars map[string]any) (any, error) {
 	t.Helper()
 	text, err := CompileInterpolation(src, Origin{})
@@ -91,7 +91,8 @@ func TestInterpolation(t *testing.T) {
 	}
 }
 
-// TestExpressionsHaveLimits: an expression cannot use up the controller.
+// TestExpressionsHaveLimits: the memory and the time of an expression have limits
+// that protect the controller.
 func TestExpressionsHaveLimits(t *testing.T) {
 	for src, want := range map[string]string{
 		"{{ map(1..100000, map(1..100000, #)) }}":                                     "memory budget",
@@ -106,8 +107,9 @@ func TestExpressionsHaveLimits(t *testing.T) {
 	}
 }
 
-// TestTemplateVariablesWithoutADot: in a template file a variable stands without a dot, too, inside of
-// loops and parts; one that is called like a function needs the dot.
+// TestTemplateVariablesWithoutADot: a template file can name a variable without a
+// dot, inside of loops and parts too; a variable with the name of a function needs
+// the dot.
 func TestTemplateVariablesWithoutADot(t *testing.T) {
 	vars := map[string]any{"http_port": 80, "host": map[string]any{"name": "h1"}, "debug": true, "items": []any{"a", "b"}, "list": "a variable"}
 	for src, want := range map[string]string{

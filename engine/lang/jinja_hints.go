@@ -10,8 +10,8 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// ConditionAdvice returns what a condition of Jinja is here, as the end of an error; empty
-// when src is not Jinja.
+// ConditionAdvice returns the form in deployer of a Jinja condition, as the end of an
+// error; empty when src is not Jinja.
 func ConditionAdvice(src string) string { return asExpr(src, jinja.Condition) }
 
 // ValueAdvice is ConditionAdvice for an expression of any value.
@@ -28,8 +28,8 @@ func asExpr(src string, translate func(string) (string, error)) string {
 	return "; write " + out
 }
 
-// templateAdvice returns what a line of Jinja is in a template file; empty when it is not
-// Jinja.
+// templateAdvice returns the form in deployer of a line of Jinja in a template file;
+// empty when the line is not Jinja.
 func templateAdvice(src string, line int) string {
 	if lines := strings.Split(strings.TrimSuffix(src, "\n"), "\n"); len(lines) > 1 {
 		src = lines[min(max(line, 1), len(lines))-1]

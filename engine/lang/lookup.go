@@ -20,7 +20,7 @@ const (
 	queryName  = "__query"
 )
 
-// isLookup reports whether a function reads something of the machine that deployer runs on.
+// isLookup reports whether a function reads from the machine that deployer runs on.
 func isLookup(name string) bool { return name == "lookup" || name == "query" || name == "q" }
 
 // rewriteLookup adds the variables to the arguments of a lookup.

@@ -22,10 +22,11 @@ const (
 // passwordFiles keeps two hosts from making the same file at once.
 var passwordFiles sync.Mutex
 
-// password returns what a file holds: a term is its path, and how the password is made
-// when there is no such file, as in `secrets/db length=32 chars=ascii_letters,digits`.
-// The file gets mode 0600; a relative path counts from the directory of the playbook.
-// A dry run makes it, too, so that the run that follows has the same.
+// password returns the content of a file: a term is its path and the form of the
+// password that is made when there is no such file, as in `secrets/db length=32
+// chars=ascii_letters,digits`. The file gets mode 0600; a relative path counts from
+// the directory of the playbook. A dry run makes it, too, so that the run that
+// follows has the same.
 func password(files *Files, term string) (string, error) {
 	words := strings.Fields(term)
 	if len(words) == 0 {
@@ -68,7 +69,8 @@ func password(files *Files, term string) (string, error) {
 	return line, err
 }
 
-// passwordChars are the characters of a list of classes; what is no class stands for itself.
+// passwordChars are the characters of a list of classes; a text that is no class
+// stands for itself.
 func passwordChars(list string) string {
 	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 	classes := map[string]string{"ascii_letters": lower + upper, "ascii_lowercase": lower, "ascii_uppercase": upper, "digits": digits,

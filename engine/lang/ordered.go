@@ -9,15 +9,12 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// The parts of a mapping have an order: that of its keys. The library's own
-// functions give them as they come, another time in another order, and then the
-// items of a loop would change places between a plan and its run, and a file
-// would be written anew each time.
+// The parts of a mapping are sorted by key. The library's own functions return them
+// in random order: the items of a loop would change places between a plan and its
+// run, and a file would be rewritten by each run.
 
-// ordered replaces functions of the expression language, and of templates, that return the
-// parts of a mapping in no particular order: the result is sorted by key. Otherwise the
-// items of a loop would change places between a plan and its run, and a file would differ
-// on every run.
+// ordered replaces functions of the expression language, and of templates, that
+// return the parts of a mapping in no particular order: the result is sorted by key.
 var ordered = map[string]func(m map[string]any) []any{
 	"keys": func(m map[string]any) []any {
 		return mapSorted(m, func(k string) any { return k })

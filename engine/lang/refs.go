@@ -8,8 +8,8 @@ import (
 
 // Refs are the names of variables that an expression or a template may read.
 type Refs struct {
-	// names are true for registered results of which more is read than changed, failed and
-	// skipped.
+	// names has the variables that may be read; the value is false when only the
+	// fields changed, failed and skipped of a registered result are read.
 	names map[string]bool
 	// tested are the names that may be missing somewhere.
 	tested map[string]bool

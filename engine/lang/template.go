@@ -86,7 +86,7 @@ func (t *Template) execError(err error, vars map[string]any) error {
 	if missing := noEntryText.FindStringSubmatch(msg); missing != nil {
 		msg = fmt.Sprintf("unknown name %q%s", missing[1], t.hint(m[3], missing[1], vars))
 		whole := code
-		if !strings.Contains(code, missing[1]) { // for (index .hosts "x").vars, text/template names a part only
+		if !strings.Contains(code, missing[1]) { // for (index .hosts "x").vars text/template names only a part
 			whole = t.src
 		}
 		if strings.Contains(whole, "hosts") && strings.Contains(whole, ".vars."+missing[1]) {

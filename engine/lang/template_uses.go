@@ -37,7 +37,7 @@ func setsVars(c *parse.CommandNode) bool {
 type useWalk struct {
 	of       *Template
 	called   []string // templates of the file, around this place
-	part     bool     // the dot and $ are not the variables: a template that was called with something else
+	part     bool     // the dot and $ are not the variables: the template was called with another value
 	includes []string // template files
 	out      []VarUse
 }

@@ -15,8 +15,8 @@ func Reserved() []string {
 	return []string{"cluster", "host", "hosts", "groups", "facts", "run", "item", "result", "failure"}
 }
 
-// Vars are the variables of one host, with the scopes of the current task on top. Not safe
-// for concurrent use.
+// Vars are the variables of one host, with the scopes of the current task on top.
+// Vars are not safe for concurrent use.
 type Vars struct {
 	values  map[string]any
 	fixed   map[string]bool // names that no scope hides
@@ -187,8 +187,8 @@ func (e *scopeResolver) resolve(name string) error {
 	return nil
 }
 
-// find returns the value of the scopes that is in force for name; nil when the host's own
-// value is.
+// find returns the value of the scopes that is in force for name; nil when the host's
+// own value is in force.
 func (e *scopeResolver) find(name string) *Value {
 	if e.vars.fixed[name] {
 		return nil

@@ -70,9 +70,9 @@ func (e *Held) Error() string {
 // have detected the loss.
 const Grace = 3 * time.Second
 
-// DrainingLimit is the time for which a run waits for a holder that is draining. A step in
-// flight ends within its time limit, 1 h unless its task sets another; a host's
-// claim that it is draining is no reason to wait forever.
+// DrainingLimit is the time for which a run waits for a holder that is draining. A
+// step in flight ends within its time limit, 1 h unless its task sets another; a host
+// that reports that it is draining must not make others wait forever.
 const DrainingLimit = 2 * time.Hour
 
 // Decision is the reaction of a run to a lock that another run holds.

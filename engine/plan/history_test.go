@@ -12,8 +12,8 @@ func took(host, step string, status engine.Status, d time.Duration) engine.Event
 	return engine.Event{Type: engine.EventStepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: status, Elapsed: d}}
 }
 
-// TestEstimate: the median of each step, hosts side by side as far as forks and
-// throttles allow.
+// TestEstimate: the estimate adds the medians of the steps, with hosts in parallel as
+// far as forks and throttles allow.
 func TestEstimate(t *testing.T) {
 	h := &History{}
 	for _, d := range []time.Duration{2, 60, 4} {

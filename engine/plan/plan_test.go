@@ -18,8 +18,8 @@ func of(kind engine.EffectKind, target string) engine.Effect {
 	return engine.Effect{Kind: kind, Target: target, Action: "do"}
 }
 
-// did is the event of a step that would do something; with a text among the
-// effects, of one that is unknown for that reason.
+// did returns the event of a step that would change something; with a text among the
+// effects, that of a step whose effects are unknown for this reason.
 func did(host, step string, effects ...any) engine.Event {
 	r := &engine.Result{Step: step, Name: "step " + step, Status: engine.StatusChanged, Change: &engine.Change{Needed: true}}
 	for _, e := range effects {
@@ -37,7 +37,7 @@ func idle(host, step string) engine.Event {
 	return engine.Event{Type: engine.EventStepEnd, Host: host, Step: step, Result: &engine.Result{Step: step, Status: engine.StatusOK}}
 }
 
-// made makes a plan of what happened on hosts.
+// made returns a plan of the events of a dry run.
 func made(events ...engine.Event) *Plan {
 	c := NewCollector()
 	var order []string
@@ -183,8 +183,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestFoldsOwnContents: hosts that differ in contents, and in where their own
-// name stands, are one group, and it says in which changes.
+// TestFoldsOwnContents: hosts whose changes differ only in contents or in the host's
+// own name are one group, which lists these changes.
 func TestFoldsOwnContents(t *testing.T) {
 	var events []engine.Event
 	for i := range 1000 {
@@ -229,8 +229,8 @@ func TestLimitedSteps(t *testing.T) {
 	}
 }
 
-// TestDrains: nodes that are drained are one change, with the pods of all, and
-// which pods these are is no drift.
+// TestDrains: drains of nodes are one change with the pods of all nodes, and a
+// different set of pods is no drift.
 func TestDrains(t *testing.T) {
 	drain := func(pods string) engine.Effect {
 		return engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "cordon and drain", Diff: pods}

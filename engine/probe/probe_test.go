@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver answers every A question with 10.1.2.3, but for names that begin
-// with "no".
+// resolver answers every A question with 10.1.2.3, except for names that begin with
+// "no".
 func resolver(t *testing.T) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

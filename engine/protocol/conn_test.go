@@ -126,7 +126,7 @@ func manyParts(n int) []byte {
 	return b
 }
 
-// longMessage is the beginning of a message, of this many bytes.
+// longMessage returns the beginning of a message, with the given number of bytes.
 func longMessage(t Type, id uint32, bytes int) []byte {
 	var out []byte
 	for bytes > 0 {
@@ -137,7 +137,8 @@ func longMessage(t Type, id uint32, bytes int) []byte {
 	return out
 }
 
-// All that is unfinished is bounded together, whatever it is of.
+// TestUnfinishedMessagesAreBoundedTogether: the total size of all unfinished messages
+// is bounded, whatever their types.
 func TestUnfinishedMessagesAreBoundedTogether(t *testing.T) {
 	var in []byte
 	for id := range uint32(2) {
@@ -177,7 +178,8 @@ func TestVersionMismatchSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Whatever arrives, Receive ends with an error or a message within bounds.
+// FuzzReceive: for any data, Receive ends with an error or a message within the
+// limits.
 func FuzzReceive(f *testing.F) {
 	f.Add(rawHeader(3, byte(Hello), 1))
 	f.Add(append(rawHeader(2, byte(Segment), 1), "{}"...))
@@ -205,8 +207,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// A stream of frames cut at a random place gives all whole messages before the
-// cut and then an error.
+// TestCutAnywhere: a stream of frames that is cut at a random place gives all whole
+// messages before the cut and then an error.
 func TestCutAnywhere(t *testing.T) {
 	var whole bytes.Buffer
 	w := NewConn(strings.NewReader(""), &whole, AgentEnd)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// sendBlob plays the sender: chunks under credit.
+// sendBlob sends a blob in chunks within the credit.
 func sendBlob(ctx context.Context, c *Conn, id uint32, credit *Credit, data []byte) error {
 	for len(data) > 0 {
 		n, err := credit.Take(ctx, min(ChunkSize, len(data)))
@@ -27,8 +27,7 @@ func sendBlob(ctx context.Context, c *Conn, id uint32, credit *Credit, data []by
 	return c.SendJSON(BlobEnd, id, EndMessage{})
 }
 
-// A blob that nobody reads must not keep another one, nor results, from
-// arriving.
+// TestSlowBlobBlocksNothing: an unread blob delays neither another blob nor results.
 func TestSlowBlobBlocksNothing(t *testing.T) {
 	receiver, sender := pipe(t)
 	data := make([]byte, 5*Window)
@@ -169,7 +168,8 @@ func TestHeartbeatKeepsIdleConnection(t *testing.T) {
 		if err := errors.Join(<-ended, <-ended); err != nil {
 			t.Fatal(err)
 		}
-		// Unblock what still waits on the pipes before the bubble is left.
+		// Goroutines that still wait on the pipes are unblocked before the bubble
+		// ends.
 		synctest.Wait()
 	})
 }

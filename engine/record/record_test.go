@@ -111,8 +111,8 @@ func decode(run string, data []byte) (decoded, error) {
 	return out, err
 }
 
-// TestRecordIsTheJournalWithoutDiffs checks that all keepers get the header, the plan and
-// the events, as they were but for progress, diffs and digits of times.
+// TestRecordIsTheJournalWithoutDiffs checks that all keepers get the header, the plan
+// and the events, unchanged except for progress, diffs and digits of times.
 func TestRecordIsTheJournalWithoutDiffs(t *testing.T) {
 	a, b := newMemoryKeeper(), newMemoryKeeper()
 	r := newRecorder(t, Options{Keepers: []string{"m1", "m2"}, Plan: []byte("the plan\n")})
@@ -144,8 +144,9 @@ func TestRecordIsTheJournalWithoutDiffs(t *testing.T) {
 	}
 }
 
-// TestSlowKeeperDelaysNothing checks that events are taken while a keeper does not answer,
-// that the other keeper is up to date meanwhile, and that the slow one catches up.
+// TestSlowKeeperDelaysNothing checks that the recorder accepts events while a keeper
+// does not answer, that the other keeper is up to date meanwhile, and that the slow
+// keeper catches up.
 func TestSlowKeeperDelaysNothing(t *testing.T) {
 	slow, fast := newMemoryKeeper(), newMemoryKeeper()
 	r := newRecorder(t, Options{Keepers: []string{"m1", "m2"}})
@@ -193,8 +194,9 @@ func TestLostKeeperCatchesUp(t *testing.T) {
 	}
 }
 
-// TestNoKeeper checks that a run whose keepers cannot write goes on with a warning, at
-// once when all of them have said so, and after a limit when they say nothing.
+// TestNoKeeper checks that a run whose keepers cannot write continues with a warning:
+// at once when all of them have failed, and after a time limit when they do not
+// answer.
 func TestNoKeeper(t *testing.T) {
 	for name, session := range map[string]any{"full disk": &memoryKeeper{fails: errors.New("no space left on device"), lost: make(chan struct{})},
 		"no keeper": "an older session", "hangs": &memoryKeeper{slow: make(chan struct{}), lost: make(chan struct{})}} {
@@ -221,8 +223,8 @@ func TestNoKeeper(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords checks that what is not valid is left out or refused, and never more
-// than the limits is unpacked.
+// TestDamagedRecords checks that invalid parts are left out or refused, and that no
+// more is unpacked than the limits permit.
 func TestDamagedRecords(t *testing.T) {
 	host := newMemoryKeeper()
 	r := newRecorder(t, Options{Keepers: []string{"m1"}})

@@ -112,7 +112,7 @@ var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // addLine adds the line of an event to the waiting ones.
 func (r *Recorder) addLine(e engine.Event, last bool) {
-	// Encoded without the lock, which all hosts of the run share.
+	// The line is encoded without the lock, which all hosts of the run share.
 	buffer := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buffer)
 	line, err := journal.AppendCopy((*buffer)[:0], e)

@@ -23,14 +23,14 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// shims stand in for programs of the host, to make it odd.
+// shims are scripts that replace programs of the host, by name.
 type shims map[string]string
 
 const fakeID = `#!/bin/sh
 case $1 in -u) if [ -n "$FAKE_ROOT" ]; then echo 0; else echo 1000; fi;; *) echo ops;; esac
 `
 
-// fakeSudo does what sudo does with the options that the probe gives it.
+// fakeSudo behaves as sudo does with the options that the probe gives it.
 const fakeSudo = `#!/bin/sh
 while :; do case $1 in -n) n=1;; -S) ;; -p) prompt=$2; shift;; *) break;; esac; shift; done
 [ "$LC_ALL" = C ] || { echo "sudo: desol'e" >&2; exit 1; }
@@ -50,7 +50,8 @@ done
 exit 1
 `
 
-// fakeSu asks on the terminal, in words that nobody knows before.
+// fakeSu asks for the password on the terminal, with a prompt that the controller
+// cannot know.
 const fakeSu = `#!/bin/sh
 [ "$1 $2 $3 $5" = "-s /bin/sh -c root" ] || { echo "su: usage" >&2; exit 1; }
 [ -t 0 ] || { echo "su: must be run from a terminal" >&2; exit 1; }
@@ -87,11 +88,11 @@ type testHost struct {
 	blobs  *agenttest.Blobs
 }
 
-// tools are all programs that the probe may use of a host.
+// tools are all programs of a host that the probe may use.
 var tools = []string{"sh", "id", "uname", "mkdir", "chmod", "rm", "mv", "cat", "gzip", "sha256sum", "head", "df", "ls", "stty", "true"}
 
-// newTestHost starts a host whose PATH has the tools, some replaced; one that
-// is replaced by nothing is missing.
+// newTestHost starts a host whose PATH has the tools, some of them replaced; a tool
+// that is replaced by nothing is missing.
 func newTestHost(t testing.TB, noise string, programs shims, env ...string) *testHost {
 	t.Helper()
 	home := t.TempDir()
@@ -136,7 +137,7 @@ func newTestHost(t testing.TB, noise string, programs shims, env ...string) *tes
 	return h
 }
 
-// install puts the agent in place, which saves its sending.
+// install stores the agent on the host, so that it need not be sent.
 func (h *testHost) install(t testing.TB) {
 	t.Helper()
 	dir := filepath.Join(h.dir, "agent")
@@ -346,11 +347,11 @@ func TestHostsThatCannotWorkSayWhy(t *testing.T) {
 			if e.Kind != tt.kind || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "m1: ") {
 				t.Errorf("got %s: %v\nwant %s with %q", e.Kind, err, tt.kind, tt.text)
 			}
-			// More tries than one could lock an account.
+			// More attempts with a wrong password than one could lock an account.
 			if tries, _ := os.ReadFile(filepath.Join(filepath.Dir(h.dir), "tries")); len(tries) > 2*len("tried\n") {
 				t.Errorf("tries: %q", tries)
 			}
-			// (One that hangs leaves its file to the next agent.)
+			// An agent that hangs leaves its file, which the next agent removes.
 			if left, _ := filepath.Glob(h.dir + "/agent/.*"); len(left) > 0 && tt.kind != transport.Timeout {
 				t.Errorf("left behind: %v", left)
 			}
@@ -358,8 +359,8 @@ func TestHostsThatCannotWorkSayWhy(t *testing.T) {
 	}
 }
 
-// Where the frames go over a terminal, no program can get at it, and its end is
-// the end of the session like any other.
+// TestFramesOverATerminalAreSafe: when the frames go over a terminal, no program can
+// access the terminal, and its end ends the session.
 func TestFramesOverATerminalAreSafe(t *testing.T) {
 	h := newTestHost(t, "", shims{"id": fakeID, "su": fakeSu})
 	s, err := h.connect(t, func(o *Options) { o.Become, o.Password = Su, rightPassword })
@@ -394,7 +395,8 @@ func ends(t *testing.T, s *Session) {
 	}
 }
 
-// A file that has the right name and does not run is replaced.
+// TestBrokenProgramIsSentAnew: an agent file with the right name that does not start
+// is replaced.
 func TestBrokenProgramIsSentAnew(t *testing.T) {
 	h := newTestHost(t, "", nil)
 	s, err := h.connect(t, nil)
@@ -428,8 +430,8 @@ func TestOverTheLocalTransport(t *testing.T) {
 	}
 }
 
-// Cutting the SSH connection, and killing the agent, are losses that may be
-// tried again, and the next connection works.
+// TestLossesOverSSH: a cut SSH connection and a killed agent are losses that may be
+// retried, and the next connection works.
 func TestLossesOverSSH(t *testing.T) {
 	h := newTestHost(t, "", nil)
 	for name, hurt := range map[string]func(s *Session){
@@ -455,7 +457,8 @@ func TestLossesOverSSH(t *testing.T) {
 	works(t, s)
 }
 
-// On a hung network both ends give up, and a long step is no reason to.
+// TestHungNetworkEndsBothEnds: on a hung network both ends end the session; a long
+// step does not.
 func TestHungNetworkEndsBothEnds(t *testing.T) {
 	h := newTestHost(t, "", nil)
 	s, err := h.connect(t, func(o *Options) { o.Heartbeat, o.IdleTimeout = 100*time.Millisecond, 1500*time.Millisecond })
@@ -493,7 +496,8 @@ func TestDialThroughTheSession(t *testing.T) {
 	}
 }
 
-// All login shells must read the command line of the probe in the same way.
+// TestProbeIsPlainToEveryShell: all login shells read the command line of the probe
+// in the same way.
 func TestProbeIsPlainToEveryShell(t *testing.T) {
 	line := probeCommand("deployer-x", "sudo-password", ownBinaries(), "/var/x", true)
 	for _, bad := range []string{"!", "\n", `\\`, `\'`} {

@@ -22,7 +22,7 @@ import (
 	"deployer/tasks/command"
 )
 
-// TestMain lets the test binary be the agent program of its own tests.
+// TestMain makes the test binary the agent program of its own tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "digest") {
 		os.Exit(agent.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, testRegistry()))
@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ownBinary is the test binary as an agent program, for this architecture.
+// ownBinary is the source of the test binary as an agent program for this
+// architecture.
 type ownBinary struct{ arch string }
 
 func (o ownBinary) AgentBinary(arch string) ([]byte, error) {

@@ -19,7 +19,8 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// A fleet of fake hosts, each behind its own SSH server, all at once.
+// TestFleetOfFakeHosts connects to a fleet of fake hosts, each behind its own SSH
+// server, in parallel.
 func TestFleetOfFakeHosts(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")

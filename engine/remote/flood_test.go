@@ -22,8 +22,8 @@ func heldSession(t *testing.T, seen *order) (*Session, *segment) {
 	return s, seg
 }
 
-// Text that nobody takes is bounded in bytes, that of a step for good; starts of
-// steps count once.
+// TestFloodOfText: unread text is bounded in bytes, that of a step for its whole run;
+// repeated starts of a step count once.
 func TestFloodOfText(t *testing.T) {
 	var seen order
 	s, seg := heldSession(t, &seen)
@@ -56,8 +56,8 @@ func TestFloodOfText(t *testing.T) {
 	}
 }
 
-// Results that nobody takes make the host wait, and nothing is counted that was
-// dropped.
+// TestFloodOfResults: unread results make the host wait, and dropped results use none
+// of the budget.
 func TestFloodOfResults(t *testing.T) {
 	var seen order
 	s, seg := heldSession(t, &seen)
@@ -83,14 +83,14 @@ func TestFloodOfResults(t *testing.T) {
 	for began := time.Now(); taken < 10 && time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
 		s.deliver(seg, func(engine.Result) { taken++ })
 	}
-	s.dropSegment(1) // and nobody takes the rest
+	s.dropSegment(1) // and the rest is never read
 	<-done
 	if used := givenOut(&s.results); taken < 10 || used != 0 {
 		t.Errorf("%d were taken, %d bytes are still counted", taken, used)
 	}
 }
 
-// givenOut returns the bytes that a budget has given out.
+// givenOut returns the number of bytes that are taken from a budget.
 func givenOut(b *budget) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

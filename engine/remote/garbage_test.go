@@ -18,7 +18,7 @@ func agentHello() protocol.Frame {
 	return agenttest.Frame(protocol.Hello, 0, protocol.HelloMessage{Version: protocol.Version, Facts: json.RawMessage(`{"os":"x"}`)})
 }
 
-// twoPipes is one end of a connection whose directions end by themselves.
+// twoPipes is one end of a connection whose two directions can end independently.
 type twoPipes struct {
 	*io.PipeReader
 	*io.PipeWriter

@@ -14,8 +14,8 @@ import (
 	"deployer/engine/transport"
 )
 
-// speaker is a host that answers every command with the same words, in which
-// MARKER stands for the marker of the probe, and ends it.
+// speaker is a host that answers every command with the same text, in which MARKER
+// stands for the marker of the probe, and then ends the command.
 type speaker struct {
 	words, complaint string
 	lost             chan struct{}
@@ -63,7 +63,7 @@ func (p *spokenWords) Stderr() string                { return p.complaint }
 func (p *spokenWords) Wait() (transport.Exit, error) { return transport.Exit{Stderr: p.complaint}, nil }
 func (p *spokenWords) Close() error                  { return nil }
 
-// hears connects to such a host. The error must be one of the host, and safe to
+// hears connects to such a host. The error must be an error of the host and safe to
 // show.
 func hears(t *testing.T, words, complaint string, become Become, limit time.Duration) *transport.Error {
 	t.Helper()

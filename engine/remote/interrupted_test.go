@@ -12,9 +12,8 @@ import (
 	"deployer/tasks/command"
 )
 
-// TestKilledCommand: the agent is killed while it runs a command. What the next
-// one does about it, in the same run and in one that goes on from it, is what
-// on_resume says.
+// TestKilledCommand: the agent is killed while it runs a command. The next agent
+// follows on_resume, in the same run and in a run that resumes it.
 func TestKilledCommand(t *testing.T) {
 	for name, tt := range map[string]struct {
 		onResume, creates string
@@ -73,7 +72,7 @@ func TestKilledCommand(t *testing.T) {
 			if tt.onResume != "fail" {
 				return
 			}
-			for _, runs := range again[1:] { // it fails as long as nobody says otherwise
+			for _, runs := range again[1:] { // the step fails until on_resume permits another attempt
 				r, err = do(runs[0], runs[1:]...)
 				check()
 			}

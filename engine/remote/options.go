@@ -36,7 +36,8 @@ type Options struct {
 	// Timeout bounds each of these without progress: the probe, the start of the agent,
 	// its transfer. DefaultTimeout when 0.
 	Timeout time.Duration
-	// Heartbeat and Silence are those of protocol.Conn.Pulse, the defaults there when 0.
+	// Heartbeat and IdleTimeout are the arguments of protocol.Conn.RunHeartbeat;
+	// protocol.DefaultHeartbeat and protocol.DefaultIdleTimeout when 0.
 	Heartbeat, IdleTimeout time.Duration
 }
 

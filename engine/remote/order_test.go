@@ -10,13 +10,13 @@ import (
 	"deployer/engine/protocol"
 )
 
-// order notes what was handed over, and when.
+// order records deliveries in their order.
 type order []string
 
 func (o *order) Emit(e engine.Event) { *o = append(*o, string(e.Type)+" "+e.Step) }
 
-// TestOrderOfWhatAHostSays: a step begins after the one before it has ended, for
-// those who look on too, however much comes at once.
+// TestOrderOfWhatAHostSays: Run and the sink both see the start of a step after the
+// end of the step before it, however many messages arrive at once.
 func TestOrderOfWhatAHostSays(t *testing.T) {
 	var seen order
 	s := &Session{opts: Options{Host: "m1", Sink: &seen}, segments: map[uint32]*segment{}, ctx: t.Context(),

@@ -11,8 +11,8 @@ import (
 	"deployer/engine/transport"
 )
 
-// A host that keeps its connection alive and answers no question loses its
-// session, so that no run waits for it.
+// TestHostThatAnswersNoQuestion: a host that keeps its connection alive and answers
+// no request loses its session, so that no run waits for it.
 func TestHostThatAnswersNoQuestion(t *testing.T) {
 	for name, question := range map[string]func(*Session) error{
 		"journal": func(s *Session) error { _, err := s.Journal(t.Context(), "r1"); return err },

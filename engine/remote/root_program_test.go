@@ -12,7 +12,8 @@ import (
 // TestStartAsRoot runs lines by each method to become root, on a terminal and without one.
 func TestStartAsRoot(t *testing.T) {
 	t.Parallel()
-	// Characters that no command line for all login shells may have.
+	// The lines contain characters that no command line for all login shells may
+	// have.
 	const lines = "[ -n \"$FAKE_ROOT\" ] || exit 9\nread -r line; printf '%s!\\n' \"it is $line\"; [ -t 1 ] || echo 'to stderr' >&2\nexit 5\n"
 	base64 := shims{"base64": "#!/bin/sh\nexec /usr/bin/base64 \"$@\"\n", "id": fakeID, "sudo": fakeSudo, "su": fakeSu, "doas": fakeDoas}
 	for name, tt := range map[string]struct {
@@ -62,7 +63,8 @@ func TestStartAsRoot(t *testing.T) {
 	}
 }
 
-// TestStartAsRootSaysWhyNot: a refused password is that error, and is not in it.
+// TestStartAsRootSaysWhyNot: a refused password is a specific error, whose text does
+// not contain the password.
 func TestStartAsRootSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t, "", shims{"id": fakeID, "sudo": fakeSudo})

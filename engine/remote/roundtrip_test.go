@@ -11,9 +11,10 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// trips counts the round trips that one end of a connection has waited for: each
-// end is at a depth, what it says carries that depth, and an answer is one deeper
-// than what was asked. How long anything takes does not matter.
+// trips counts the round trips that one end of a connection has waited for. Each end
+// has a depth. Data that an end writes carries the end's depth, and an end that reads
+// and then writes is one deeper than the data that it read. The duration has no
+// effect.
 type trips struct {
 	mu       sync.Mutex
 	depth    [2]int      // of the controller and of the host
@@ -73,7 +74,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// over returns a way to the server whose round trips are counted.
+// over returns a dialer for the server whose round trips are counted.
 func (c *trips) over(server *sshtest.Server) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,8 +95,8 @@ func (c *trips) over(server *sshtest.Server) func(context.Context, string, strin
 	}
 }
 
-// TestRoundTrips: a connection to a host that has the agent costs at most one
-// round trip more than any command, such as the probe; and a segment one.
+// TestRoundTrips: a connection to a host that has the agent costs at most one round
+// trip more than a plain command, such as the probe; a segment costs one.
 func TestRoundTrips(t *testing.T) {
 	h := newTestHost(t, "", nil)
 	first, err := h.connect(t, nil) // brings the agent

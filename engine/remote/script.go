@@ -7,13 +7,13 @@ import (
 )
 
 // The probe is one command line that examines a host, receives the agent if it is
-// missing, and becomes the agent. So one SSH session is enough on any host.
+// missing, and becomes the agent. One SSH session is therefore enough on any host.
 //
-// The command line is  sh -c 'OUTER' deployer 'INNER' arguments  and must mean the
-// same in every login shell, csh and fish included. So both scripts stand in single
-// quotes and contain no single quote, newline, exclamation mark, or backslash before a
-// quote or a backslash; a test checks it. They use POSIX sh(1) and its tools, and two
-// features that all Linux systems have: test -O and head -c.
+// The command line is sh -c 'OUTER' deployer 'INNER' arguments and must mean the same
+// in every login shell, csh and fish included. Both scripts therefore stand in single
+// quotes and contain no single quote, newline, exclamation mark, or backslash before
+// a quote or a backslash; a test checks it. They use POSIX sh(1) and its tools, and
+// two features that all Linux systems have: test -O and head -c.
 //
 // Both scripts get the same arguments: $1 INNER, $2 marker, $3 method, and then those
 // that only INNER uses.

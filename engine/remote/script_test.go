@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// probeHere runs the second half of the probe on this machine, with the places of
-// root below dir. It returns where the agent would be sent to, empty when one that
-// is there was started, and what was passed over.
+// probeHere runs the second half of the probe on this machine, with the directories
+// of root below dir. probeHere returns the directory to which the agent would be
+// sent, empty when an existing agent was started, and the directories that were
+// skipped.
 func probeHere(t *testing.T, dir, first string) (sentTo, output string) {
 	t.Helper()
 	script := strings.NewReplacer("/var/lib/deployer", dir+"/lib", "~root", dir+"/root", "/run/deployer", dir+"/run").Replace(innerScript)
@@ -26,7 +27,7 @@ func probeHere(t *testing.T, dir, first string) (sentTo, output string) {
 	return strings.TrimPrefix(sentTo, dir), string(out)
 }
 
-// agentName stands for the digest of an agent.
+// agentName is a file name in the form of an agent's digest.
 const agentName = "0000000000000000000000000000000000000000000000000000000000000000"
 
 func makeDir(t *testing.T, path string, mode os.FileMode) {
@@ -39,8 +40,8 @@ func makeDir(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-// TestRootKeepsToItsOwnDirectories: root's agent goes to no place below a
-// directory in which others could exchange it.
+// TestRootKeepsToItsOwnDirectories: the agent of root is never stored below a
+// directory in which others could replace it.
 func TestRootKeepsToItsOwnDirectories(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -85,8 +86,8 @@ func TestRootKeepsToItsOwnDirectories(t *testing.T) {
 	}
 }
 
-// TestPlantedAgentIsNotStarted: an agent is started by its name only from a
-// directory in which nobody else can have put it.
+// TestPlantedAgentIsNotStarted: an agent is started by its name only from a directory
+// to which nobody else can have written.
 func TestPlantedAgentIsNotStarted(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -34,7 +34,8 @@ func TestSendsOnlySoFarAhead(t *testing.T) {
 	})
 }
 
-// TestTakenTwice: a host that takes what was never sent is no reason to wait.
+// TestTakenTwice: acknowledgements of chunks that were never sent do not block the
+// controller.
 func TestTakenTwice(t *testing.T) {
 	t.Parallel()
 	p := &probe{probeAnswers: probeAnswers{begun: true}, inFlight: make(chan struct{}, chunksInFlight)}

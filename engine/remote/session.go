@@ -64,7 +64,7 @@ func (s *Session) end(err error) {
 		known = &transport.Error{Host: s.opts.Host, Stage: transport.StageRun, Kind: transport.Lost, Err: err}
 		var wrong *protocol.Error
 		if errors.As(err, &wrong) {
-			known.Kind = transport.Protocol // the next agent would say the same
+			known.Kind = transport.Protocol // the next agent would behave in the same way
 		}
 	}
 	s.stop(known)

@@ -11,7 +11,7 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// blobLike is content that compresses about as well as a program (to 40 %).
+// blobLike returns content that compresses about as well as a program (to 40 %).
 func blobLike(size int) []byte {
 	data := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{7})
@@ -54,7 +54,7 @@ func fetchLoop(b *testing.B, s *Session, digest string, size int64) {
 	}
 }
 
-// overAPipe is a session with an agent in this process.
+// overAPipe returns a session with an agent in this process.
 func overAPipe(b *testing.B, blobs Blobs) *Session {
 	here, there := net.Pipe()
 	go func() {
@@ -69,8 +69,8 @@ func overAPipe(b *testing.B, blobs Blobs) *Session {
 	return s
 }
 
-// BenchmarkConnect is a whole connection to a host that has the agent: SSH,
-// probe, start, hello, good-bye.
+// BenchmarkConnect makes a whole connection to a host that has the agent: SSH, probe,
+// start, hello, good-bye.
 func BenchmarkConnect(b *testing.B) {
 	h := newTestHost(b, "", nil)
 	binaries := ownBinaries()

@@ -384,7 +384,8 @@ the rest
 	}
 }
 
-// logged says of "host task" whether it ran or was skipped.
+// logged is a Log by "host task": true for a task that ran, false for one that was
+// skipped.
 type logged map[string]bool
 
 func (l logged) Skipped(host, task string) bool {
@@ -404,7 +405,7 @@ func wanted(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// sound checks what the scheduler relies on.
+// sound checks the properties of a program that the scheduler relies on.
 func sound(t *testing.T, p *program.Program) {
 	t.Helper()
 	for i, op := range p.Ops {
@@ -428,8 +429,8 @@ func sound(t *testing.T, p *program.Program) {
 	}
 }
 
-// TestMirrorOfAMirror: reverting a revert does the steps again in their first
-// order, and holds the same gates.
+// TestMirrorOfAMirror: the revert of a revert executes the steps in their original
+// order, with the same gates.
 func TestMirrorOfAMirror(t *testing.T) {
 	prog := mustCompile(t, `
 - name: one

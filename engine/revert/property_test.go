@@ -59,7 +59,7 @@ func newSite(t *testing.T, book string) *site {
 	return s
 }
 
-// sink gathers what a host answered, and ends the run after some steps.
+// sink records the results of a host, and ends the run after a number of steps.
 type sink struct {
 	mu    sync.Mutex
 	steps int
@@ -84,8 +84,8 @@ func (k *sink) Emit(e engine.Event) {
 	}
 }
 
-// run carries a program out, and ends it after limit steps; 0 for none. It
-// returns the number of steps.
+// run runs a program and ends it after limit steps; 0 is no limit. It returns the
+// number of steps.
 func (s *site) run(p *program.Program, check bool, limit int) *sink {
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.t.Context())
@@ -106,7 +106,7 @@ func (s *site) run(p *program.Program, check bool, limit int) *sink {
 	return k
 }
 
-// reverts puts a run back, and ends that after limit steps.
+// reverts reverts a run, and ends the revert after limit steps; 0 is no limit.
 func (s *site) reverts(p *program.Program, run string, limit int) (*program.Program, *sink) {
 	s.t.Helper()
 	ask, err := revert.Query(run, false)
@@ -160,7 +160,8 @@ func (s *site) tree() map[string]string {
 	return out
 }
 
-// randomBook has steps that may change the same things, in turns and handlers.
+// randomBook returns a playbook whose steps may change the same resources, in
+// rollouts and handlers too.
 func randomBook(rnd *rand.Rand) string {
 	paths := []string{"/srv/a", "/srv/b", "/srv/d/c"}
 	path := func() string { return paths[rnd.IntN(len(paths))] }
@@ -217,10 +218,10 @@ func (s *site) lay() {
 	}
 }
 
-// TestRevertRandomPlaybooks is a property: whatever a playbook of small steps
-// did, also one that did not come to its end, its revert makes the host what it
-// was, also when it is killed after any of its steps and begun again; and the
-// revert of the revert makes it what it was after the run.
+// TestRevertRandomPlaybooks is a property test. A random playbook of small steps runs
+// to its end or for a number of steps. Its revert restores the previous state of the
+// host, also when the revert is killed after any of its steps and begun again. The
+// revert of the revert restores the state after the run.
 func TestRevertRandomPlaybooks(t *testing.T) {
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		t.Setenv("TMPDIR", "/dev/shm") // what is kept is written through to the disk

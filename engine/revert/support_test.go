@@ -16,7 +16,7 @@ import (
 	"deployer/engine/program"
 )
 
-// module changes something; with Gate it is one.
+// module changes something; with Gate it is a readiness gate.
 type module struct {
 	Path   string `yaml:"path"`
 	IsGate bool   `yaml:"gate"`
@@ -40,7 +40,7 @@ func (m *module) Gate() any {
 	return m
 }
 
-// action is one that waits, looks or does something.
+// action is an action that waits, is read-only or changes something.
 type action struct {
 	IsGate bool `yaml:"gate"`
 	Look   bool `yaml:"look"`
@@ -76,7 +76,8 @@ func mustCompile(t testing.TB, text string) *program.Program {
 	return p
 }
 
-// things makes a past: "file /a 1.play.1 made late".
+// things returns the history of a host from lines such as "file /a 1.play.1 made
+// late".
 func things(lines ...string) engine.RunHistory {
 	p := engine.RunHistory{Known: true}
 	for _, line := range lines {
@@ -96,7 +97,7 @@ func things(lines ...string) engine.RunHistory {
 	return p
 }
 
-// layout prints a program, a line an operation.
+// layout returns a program as text, one operation a line.
 func layout(m *Inverted) []string {
 	var out []string
 	depth := 0

@@ -34,8 +34,8 @@ func (r *Rollout) hasCandidate(group map[string]bool, step int) bool {
 	return false
 }
 
-// mayEnterAlone reports whether a host may enter alone, but for hosts on which nothing is left
-// to change.
+// mayEnterAlone reports whether a host may enter alone, except for hosts on which
+// nothing is left to change.
 func (r *Rollout) mayEnterAlone(e Entrant) bool {
 	for _, in := range r.inside {
 		if !in.Finishing {

@@ -20,8 +20,8 @@ func set(names ...string) map[string]bool {
 	return out
 }
 
-// TestOrder follows rollouts word by word: "wait h", "pass h", "lost h", "ok h",
-// "same h", "fail h". Behind => are the hosts that go in.
+// TestOrder executes scripts of rollouts: "wait h", "pass h", "lost h", "ok h", "same
+// h", "fail h". The hosts that enter stand behind =>.
 func TestOrder(t *testing.T) {
 	tests := map[string]struct {
 		rules   Rules
@@ -200,8 +200,8 @@ func TestAfterInterruptedRun(t *testing.T) {
 	step("a place is free", "failed")
 }
 
-// TestLeftInside: hosts that an earlier run has left inside count for others before they are
-// decided, for canaries too, and come before the canary of another group.
+// TestLeftInside: hosts that an earlier run has left inside count for other hosts and
+// for canaries before they are decided, and enter before the canary of another group.
 func TestLeftInside(t *testing.T) {
 	zone := []Domain{{"a", limit.Limit{Count: 2}}}
 	r := New(Rules{Canary: []map[string]bool{set("n1", "n2", "n3"), set("m1")}}, []string{"n1", "n2", "n3", "m1"})
@@ -226,7 +226,7 @@ func TestLeftInside(t *testing.T) {
 	step("the second one, too", "n1")
 }
 
-// world is a random rollout, and what an observer knows of it.
+// world is a random rollout with an observer's record of it.
 type world struct {
 	rng      *rand.Rand
 	rollout  *Rollout
@@ -323,7 +323,7 @@ func (w *world) decided(e Entrant) {
 	}
 }
 
-// leave ends the visit of a host at random.
+// leave ends the stay of a host with a random outcome.
 func (w *world) leave(failing bool) {
 	h := slices.Sorted(keys(w.inside))[w.rng.IntN(len(w.inside))]
 	delete(w.inside, h)
@@ -377,7 +377,7 @@ func (w *world) unknown(e Entrant) (n int) {
 	return n
 }
 
-// beyond reports whether a host would be one more than its limits allow.
+// beyond reports whether one more host would exceed the limits of e.
 func (w *world) beyond(e Entrant) bool {
 	return w.full(e) || w.insideOf(!e.Interrupted, func(Entrant) bool { return true })+w.unknown(e) >= e.MaxParallel
 }
@@ -413,7 +413,8 @@ func (w *world) barred(e Entrant, group map[string]bool) bool {
 	if w.mayBeCanary(e, group) {
 		return false
 	}
-	// A host that is out of service may be what keeps the canaries of the group out.
+	// A host that is out of service may be the reason why no canary of the group may
+	// enter.
 	return !e.Interrupted || slices.ContainsFunc(w.hosts, func(h string) bool {
 		return w.waiting[h] && w.mayBeCanary(w.entrants[h], group) && (!w.single[h] || count(w.single, w.inside) == 0)
 	})
@@ -447,7 +448,7 @@ func (w *world) turn(e Entrant) []int {
 	return []int{finishing, interrupted, failed, w.entered[e.Spread], e.Order}
 }
 
-// enter checks the entry of a host, and returns what is wrong with it; "" for nothing.
+// enter checks the entry of a host and returns the violated rule; "" for none.
 func (w *world) enter(h string) string {
 	e, group := w.entrants[h], w.needsCanary()
 	wanted := group != nil && !e.Finishing
@@ -470,10 +471,11 @@ func (w *world) enter(h string) string {
 	return ""
 }
 
-// TestInvariants runs random rollouts: canaries are alone and come before all others, all
-// limits hold, hosts take turns over values, a failure of a canary or of a critical host
-// stops, nobody enters after that, and a rollout that does not stop ends with everybody
-// through. In half of them hosts are as an earlier run has left them.
+// TestInvariants runs random rollouts. Canaries are alone and come before all other
+// hosts, all limits hold, and hosts take turns over values. A failure of a canary or
+// of a critical host stops the rollout, and no host enters after that. A rollout that
+// does not stop ends when all hosts have left. In half of the rollouts an earlier run
+// has left hosts inside.
 func TestInvariants(t *testing.T) {
 	for seed := range uint64(4000) {
 		w := newWorld(seed)

@@ -17,7 +17,8 @@ func hostSet(names ...string) map[string]bool {
 	return out
 }
 
-// order lets all hosts enter and leave as proved, and returns who entered together.
+// order lets all hosts enter and leave as proved, and returns the hosts that entered
+// together.
 func order(r *Rollout, hosts []Entrant) [][]string {
 	for _, e := range hosts {
 		r.Wait(e)
@@ -83,8 +84,8 @@ func TestStepsAfterInterruptedRun(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfGroups: failures count for the budget of their group, and for that of the
-// rollout only without one.
+// TestBudgetsOfGroups: failures count for the budget of their group; failures of
+// hosts in no group with a budget count for that of the rollout.
 func TestBudgetsOfGroups(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -112,9 +113,9 @@ func TestBudgetsOfGroups(t *testing.T) {
 	}
 }
 
-// TestStepsProperty runs random rollouts with steps: no host enters before all hosts of
-// earlier steps are through, groups hold their limits, and every host comes to its turn
-// unless the rollout stops.
+// TestStepsProperty runs random rollouts with steps: no host enters before all hosts
+// of earlier steps have left, groups keep their limits, and every host enters unless
+// the rollout stops.
 func TestStepsProperty(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {

@@ -34,8 +34,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whatever comes in: what goes out is UTF-8 without control characters, and
-// stays as it is when cleaned again.
+// FuzzClean: the result for any text is UTF-8 without control characters, and
+// sanitizing it again does not change it.
 func FuzzClean(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;t\x07\u202e\xff")
 	f.Add("\x1b\x1b[[\u009b\u009d\x07")

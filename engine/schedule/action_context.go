@@ -19,7 +19,8 @@ type actionContext struct {
 	step *engine.Step
 	at   *iteration
 	stop context.Context // ends when the action must not begin anything
-	// vars are copied when first asked for; actions may ask from anywhere.
+	// vars are copied at the first call of Vars; actions may call it from any
+	// goroutine.
 	once sync.Once
 	vars map[string]any
 }
@@ -43,8 +44,8 @@ func (s *actionContext) copyVars() map[string]any {
 	h := s.host
 	defer h.vars.PopTo(h.vars.Depth())
 	s.at.push(s.call.task, h.vars)
-	// A variable that cannot be rendered here is one that the task does not
-	// use: what it uses was rendered with its arguments.
+	// A variable that cannot be rendered here is one that the task does not use: the
+	// variables that it uses were rendered with its arguments.
 	_ = h.vars.PushScope(s.call.task.Scopes, lang.Everything())
 	return h.vars.Clone()
 }

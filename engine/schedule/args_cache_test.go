@@ -24,7 +24,7 @@ func TestSharedVariables(t *testing.T) {
 			t.Fatal("a shared map was copied")
 		}
 		if i%50 == 0 {
-			runtime.GC() // addresses of maps that are gone may come again
+			runtime.GC() // addresses of collected maps may be used again
 		}
 	}
 	if got := first.(map[string]any)["h1"].(map[string]any)["port"]; got != 6443 {
@@ -32,12 +32,12 @@ func TestSharedVariables(t *testing.T) {
 	}
 }
 
-// TestPreparedArgumentsAreCached: a file is read once for all hosts, unless something of the
-// task differs between them.
+// TestPreparedArgumentsAreCached: a file is read once for all hosts, unless a part of
+// the task differs between them.
 func TestPreparedArgumentsAreCached(t *testing.T) {
 	for args, want := range map[string]struct {
 		prepared int
-		second   string // what the second host got
+		second   string // the content on the second host
 	}{
 		"{src: f}":                                {1, "file"},
 		"{src: f, named: true}":                   {5, "fileh2"},

@@ -14,7 +14,7 @@ import (
 	"deployer/engine"
 )
 
-// titles are the plays and batches that were announced, in order.
+// titles returns the plays and batches that were announced, in order.
 func titles(events []engine.Event) []string {
 	var out []string
 	for _, e := range events {
@@ -107,7 +107,7 @@ func TestSerialLostBatch(t *testing.T) {
 	tests := map[string]struct {
 		fail   []string // their step a
 		gone   []string // cannot be reached
-		abort  string   // in the report; empty when the run goes on
+		abort  string   // in the report; empty when the run continues
 		worked []string // hosts that did a
 	}{
 		"no failure":                                    {nil, nil, "", []string{"h1", "h2", "h3", "h4"}},
@@ -149,8 +149,8 @@ func TestSerialLostBatch(t *testing.T) {
 	}
 }
 
-// TestSerialWithoutLostHosts: hosts that an earlier play has lost
-// are no reason to stop, and neither is what happens to a host after the play.
+// TestSerialWithoutLostHosts: hosts that an earlier play has lost do not stop the
+// run, and neither do losses after the play.
 func TestSerialWithoutLostHosts(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {

@@ -11,8 +11,8 @@ import (
 	"deployer/engine"
 )
 
-// foreseen runs a check and returns, for one host, how each step ended: its
-// status, or why it is not known.
+// foreseen runs a check and returns how each step of one host ended: its status, or
+// the reason why the status is unknown.
 func foreseen(t *testing.T, s *scenario, site string) map[string]string {
 	t.Helper()
 	s.opts = func(o *Options) { o.CheckOnly = true }
@@ -89,9 +89,8 @@ func TestCheckUnknownResults(t *testing.T) {
 	}
 }
 
-// TestCheckFailures: a check that fails says something when nothing before it
-// would change the host, and not much otherwise. A mistake in the playbook is
-// one either way.
+// TestCheckFailures: the failure of a check counts when no earlier step would change
+// the host, and is unknown otherwise. An error in the playbook always counts.
 func TestCheckFailures(t *testing.T) {
 	got := foreseen(t, of(1), `
 - hosts: all
@@ -176,7 +175,8 @@ func TestCheckConditions(t *testing.T) {
 	}
 }
 
-// TestExpect: steps for agents carry what the plan allows, and actions keep to it.
+// TestExpect: steps for agents contain what the plan permits, and actions comply with
+// the plan.
 func TestExpect(t *testing.T) {
 	s := of(1)
 	s.fleet.action = func(context.Context, string, map[string]any, engine.ActionContext) (engine.Output, error) {

@@ -26,7 +26,7 @@ func TestCleanups(t *testing.T) {
 		closes bool
 		check  bool
 		stop   bool
-		stays  bool // what is open cannot be closed
+		stays  bool // the cleanup fails
 		kept   bool
 	}{
 		"host completes, cleanup was cancelled": {closes: true},
@@ -48,7 +48,7 @@ func TestCleanups(t *testing.T) {
 				}
 				if c.stop {
 					close(interrupt)
-					time.Sleep(200 * time.Millisecond) // the run takes note of it
+					time.Sleep(200 * time.Millisecond) // time for the run to handle the interrupt
 				}
 				return c.fate
 			}

@@ -73,7 +73,7 @@ func (h *host) runDelegated(ctx context.Context, c *taskCall, at *iteration, b *
 		failure.Message = fmt.Sprintf("delegated to %s: %s", b.delegate.Name(), failure.Message)
 		res = engine.Result{Status: engine.StatusFailed, Failure: &failure, Started: started, Elapsed: time.Since(started)}
 	case e.interrupted && res.Status == engine.StatusOK:
-		h.notify(e.task) // it had begun when the connection was lost
+		h.notify(e.task) // the step had begun when the connection was lost
 	}
 	return h.end(e, res)
 }

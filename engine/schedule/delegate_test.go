@@ -74,8 +74,8 @@ func TestDelegate(t *testing.T) {
 	}
 }
 
-// TestDelegateInResults: events are about the host, and name where it was done;
-// steps that many hosts do on one machine have ids of their own there.
+// TestDelegateInResults: events name the host and its delegate; steps of many hosts
+// on one machine have different ids there.
 func TestDelegateInResults(t *testing.T) {
 	s := of(2)
 	var mu sync.Mutex
@@ -213,7 +213,7 @@ func TestDelegateToLocalhost(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, here.of("localhost")); diff != "" || here.opened != 1 || here.closed != 1 {
 		t.Errorf("%s; opened %d, closed %d", diff, here.opened, here.closed)
 	}
-	s = of(1) // a host of the inventory may have that name
+	s = of(1) // a host of the inventory may have the name localhost
 	s.inv.hosts = []string{"localhost"}
 	s.run(t, t.Context(), site)
 	if diff := cmp.Diff([]string{"a"}, s.fleet.of("localhost")); diff != "" {
@@ -252,7 +252,8 @@ func TestDelegatedStepsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDelegatesAreNotLocked: hosts of the run are.
+// TestDelegatesAreNotLocked: the run locks its hosts and not the hosts that it
+// delegates to.
 func TestDelegatesAreNotLocked(t *testing.T) {
 	s := of(2)
 	claiming(s, "a", 0)
@@ -269,7 +270,8 @@ func TestDelegatesAreNotLocked(t *testing.T) {
 	}
 }
 
-// TestInterruptedDelegate: nothing is blamed on anybody.
+// TestInterruptedDelegate: an interrupt during a delegated step counts as a failure
+// of neither machine.
 func TestInterruptedDelegate(t *testing.T) {
 	s := of(1)
 	interrupt := make(chan struct{})
@@ -286,7 +288,8 @@ func TestInterruptedDelegate(t *testing.T) {
 	}
 }
 
-// TestDelegateArchitecture: an artifact is chosen for where it goes.
+// TestDelegateArchitecture: an artifact is chosen for the architecture of the
+// delegate.
 func TestDelegateArchitecture(t *testing.T) {
 	s := of(1)
 	var archs []string

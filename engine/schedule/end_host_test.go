@@ -10,7 +10,7 @@ import (
 	"deployer/engine"
 )
 
-// TestEndHost: h1 leaves the play, h2 goes on.
+// TestEndHost: h1 leaves the play, h2 continues.
 func TestEndHost(t *testing.T) {
 	tests := map[string]struct {
 		play   string
@@ -57,8 +57,8 @@ func TestEndHost(t *testing.T) {
 	}
 }
 
-// TestEndHostInCheckMode: where it cannot be known whether a host would leave, nothing
-// behind is foretold.
+// TestEndHostInCheckMode: where a check cannot know whether a host would leave, the
+// later tasks are unknown.
 func TestEndHostInCheckMode(t *testing.T) {
 	for condition, want := range map[string]string{"r.x == 1": "has not run", "run.check": "different in a real run"} {
 		s := of(1)

@@ -91,7 +91,8 @@ func TestAlwaysWithoutRescue(t *testing.T) {
 	}
 }
 
-// TestFailureLeavesThrottle, whether it is rescued inside or not.
+// TestFailureLeavesThrottle: a failed host leaves its throttle, whether a rescue part
+// inside handles the failure or not.
 func TestFailureLeavesThrottle(t *testing.T) {
 	s := of(3)
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
@@ -283,7 +284,7 @@ func TestLostConnectionContinues(t *testing.T) {
 	}
 }
 
-// journaled is a fake host that answers for what it did before it was lost.
+// journaled is a fake host that returns the journal of its steps before the loss.
 type journaled struct {
 	*fakeHost
 	entries []engine.JournalEntry
@@ -387,7 +388,7 @@ func TestInterruptEndsAfterTheStepInFlight(t *testing.T) {
 		if st.Name == "b" {
 			begun <- struct{}{}
 			<-interrupt
-			time.Sleep(200 * time.Millisecond) // the run takes note of it
+			time.Sleep(200 * time.Millisecond) // time for the run to handle the interrupt
 		}
 		return ""
 	}
@@ -411,8 +412,8 @@ func TestInterruptEndsAfterTheStepInFlight(t *testing.T) {
 	}
 }
 
-// TestInterruptEndsGatesButNotChanges: an action that only waits is not waited
-// for; one that changes something is.
+// TestInterruptEndsGatesButNotChanges: an interrupt ends an action that only waits,
+// and lets an action that changes something end.
 func TestInterruptEndsGatesButNotChanges(t *testing.T) {
 	s := of(2)
 	interrupt := make(chan struct{})

@@ -118,7 +118,7 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-// TestBigSegmentsAreSplit: handlers work across the parts.
+// TestBigSegmentsAreSplit: handlers work across the parts of a split segment.
 func TestBigSegmentsAreSplit(t *testing.T) {
 	s := of(1)
 	s.run(t, t.Context(), `
@@ -157,8 +157,8 @@ func TestLoopRegister(t *testing.T) {
 	}
 }
 
-// TestLoopControl: the item and its position under other names, which win over
-// variables of the play, and a label that is shown.
+// TestLoopControl: the item and its position have other names, which win over
+// variables of the play, and the item has a label.
 func TestLoopControl(t *testing.T) {
 	s := of(1)
 	s.run(t, t.Context(), `
@@ -190,8 +190,8 @@ func TestRegisterOfAlternatives(t *testing.T) {
 	}
 }
 
-// TestErrorsOfSecretActionsAreWithheld: nobody can tell which words of a program or a server
-// hold the secret of a task, so none of them is shown.
+// TestErrorsOfSecretActionsAreWithheld: no text of a program or a server is shown for
+// a secret task, because any part of it may be the secret.
 func TestErrorsOfSecretActionsAreWithheld(t *testing.T) {
 	s := of(1)
 	var seen strings.Builder
@@ -207,9 +207,9 @@ func TestErrorsOfSecretActionsAreWithheld(t *testing.T) {
 	}
 }
 
-// TestTextsOfSecretTasksAreWithheld: neither the command line, the progress and the panic of
-// a secret action, nor the error of a condition, which quotes the output, reach the sink;
-// those of other tasks do.
+// TestTextsOfSecretTasksAreWithheld: neither the command line, the progress and the
+// panic of a secret action, nor the error of a condition, which quotes the output,
+// reach the sink; the texts of other tasks do.
 func TestTextsOfSecretTasksAreWithheld(t *testing.T) {
 	const token = "abc-def-ghi"
 	for name, task := range map[string]string{
@@ -232,8 +232,8 @@ func TestTextsOfSecretTasksAreWithheld(t *testing.T) {
 	}
 }
 
-// TestSecretsAreRedacted: neither output nor diffs of secret steps, nor known
-// secrets anywhere, reach the sink; tasks see them all the same.
+// TestSecretsAreRedacted: neither output nor diffs of secret steps, nor known secrets
+// anywhere, reach the sink; tasks can read them.
 func TestSecretsAreRedacted(t *testing.T) {
 	s := of(1)
 	const known = "hunter2-hunter2"

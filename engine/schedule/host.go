@@ -188,8 +188,8 @@ func (h *host) park(ctx context.Context, err error) {
 	h.mu.Unlock()
 	text := h.failureText(err)
 	h.run.emit(engine.Event{Type: engine.EventHostParked, Host: h.name, Text: text})
-	// The budget comes first: when it is exceeded, hosts that wait for this host are to see
-	// that as the cause, and no host may take its place in a throttle.
+	// The budget comes first: when it is exceeded, the hosts that wait for this host
+	// must get that as the cause, and no host may take its place in a throttle.
 	if !h.missing() { // a missing host was lost before the run
 		h.countFailure(ctx, err)
 	}
@@ -255,7 +255,7 @@ func (h *host) rescue(ctx context.Context, f *hostFailure) error {
 		case inside && b.Always > at && h.runsAlways(b):
 			to = b.Always + 1
 			why = h.beginPostTasks(b, f)
-			if !h.willBeRescued(b, at) && h.inRollout == nil { // a rollout decides itself who is next
+			if !h.willBeRescued(b, at) && h.inRollout == nil { // a rollout decides itself which host is next
 				h.countFailure(ctx, f)
 			}
 		default: // in the block's last part, or at its begin or end

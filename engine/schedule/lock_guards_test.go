@@ -12,8 +12,9 @@ import (
 	"deployer/engine/session"
 )
 
-// A run that has lost the majority of its guards stops after the steps in flight,
-// whether these guards are hosts of the play or not; the loss of fewer is only reported.
+// TestRealLockGuardsLost: a run that has lost the majority of its guards stops after
+// the steps in flight, whether these guards are hosts of the play or not; the loss of
+// fewer guards is only reported.
 func TestRealLockGuardsLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

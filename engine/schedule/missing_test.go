@@ -9,9 +9,9 @@ import (
 	"deployer/limit"
 )
 
-// TestMissingHosts checks that hosts which were down before the run are in no budget, are
-// waited for nowhere, are not connected to, and are in the report; and that another host of
-// their group that fails still ends the run.
+// TestMissingHosts checks that hosts which were down before the run are in no budget,
+// delay no host, are not connected to, and are in the report; and that another host
+// of their group that fails still ends the run.
 func TestMissingHosts(t *testing.T) {
 	t.Parallel()
 	const site = `

@@ -8,8 +8,8 @@ import (
 	"deployer/engine"
 )
 
-// TestOnlyHosts: a host passes tasks of other hosts silently, and does not delay the hosts
-// that wait behind them.
+// TestOnlyHosts: a host passes tasks of other hosts without an event, and does not
+// delay the hosts that wait behind them.
 func TestOnlyHosts(t *testing.T) {
 	s := of(3)
 	prog := s.compile(t, `

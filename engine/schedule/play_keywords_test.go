@@ -92,7 +92,7 @@ func TestForksOfAPlay(t *testing.T) {
 	}
 }
 
-// TestConfirm: each task is asked for once, for all hosts of the batch.
+// TestConfirm: the user is asked once for each task, for all hosts of the batch.
 func TestConfirm(t *testing.T) {
 	tests := map[string]struct {
 		answers map[string]Answer

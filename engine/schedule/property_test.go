@@ -17,8 +17,8 @@ import (
 	"deployer/limit"
 )
 
-// world makes a random program and checks, from what its fake hosts are told to
-// do, that the promises of the scheduler hold.
+// world makes a random program and checks, from the steps that its fake hosts
+// receive, that the guarantees of the scheduler hold.
 type world struct {
 	t     *testing.T
 	seed  uint64
@@ -30,7 +30,7 @@ type world struct {
 	// rates of outcomes, in percent
 	fail, lose, change int
 
-	hide     bool // labels made now are not to be used yet
+	hide     bool // no need may refer to labels made now
 	hidden   []string
 	barriers []worldBarrier
 	limit    map[int]throttleRule // task -> rule
@@ -41,20 +41,19 @@ type world struct {
 	log    []worldStep
 	inside map[int]int // throttle -> hosts in a step of it
 	broken []string
-	// shaken is set when a host's connection was lost in a step for another host:
-	// what others did there at that moment may have changed something that is not
-	// seen any more.
+	// shaken is set when a host's connection was lost in a step for another host: a
+	// change that other hosts made there at that moment may no longer be visible.
 	shaken bool
 }
 
 type worldPlay struct {
 	hosts       map[string]bool
 	batch       map[string]int // of a host, in a serial play
-	first, last int            // tasks, last not included
+	first, last int            // tasks, excluding last
 }
 
-// worldBarrier stands before a task; whole is true for that of a play, where no
-// batch has begun yet.
+// worldBarrier is a barrier before a task; whole is true for the barrier of a play,
+// before which no batch begins.
 type worldBarrier struct {
 	play, task int
 	whole      bool
@@ -142,8 +141,8 @@ func (w *world) serial(names []string) map[string]int {
 	return batch
 }
 
-// item writes a task or a block. Barriers stand at the top only: those in a
-// block may be gone around.
+// item writes a task or a block. Barriers are at the top level only: hosts may skip
+// those in a block.
 func (w *world) item(p, indent, handlers int, labels *[]string, depth int) {
 	if depth < 2 && w.chance(20) {
 		w.block(p, indent, handlers, labels, depth)
@@ -207,7 +206,7 @@ func (w *world) item(p, indent, handlers int, labels *[]string, depth int) {
 func (w *world) block(p, indent, handlers int, labels *[]string, depth int) {
 	first := w.next
 	throttled := depth == 0 && w.chance(40)
-	if throttled { // needs of a label in the same block might wait for ever
+	if throttled { // needs of a label in the same block could wait forever
 		own := append([]string(nil), *labels...)
 		defer func(all *[]string) { *all = append(*all, w.hidden...); w.hidden = nil }(labels)
 		labels = &own
@@ -236,7 +235,8 @@ func (w *world) block(p, indent, handlers int, labels *[]string, depth int) {
 	}
 }
 
-// outcome is decided by the seed, the host, the step and how often it was tried.
+// outcome returns the outcome of an attempt, which depends on the seed, the host, the
+// step and the number of attempts.
 func (w *world) outcome(host, step string, try int) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, w.seed, host, step, try)
@@ -252,7 +252,7 @@ func (w *world) outcome(host, step string, try int) string {
 	return "ok"
 }
 
-// anAction stands for the try of an action.
+// anAction is the attempt number that stands for an action.
 const anAction = 0
 
 func (w *world) begin(host, name string, try int) (string, func()) {
@@ -341,8 +341,8 @@ func (w *world) errorf(format string, args ...any) {
 	w.t.Errorf("seed %d: %s\n%s", w.seed, fmt.Sprintf(format, args...), w.yaml.String())
 }
 
-// checkOrder: each host's tasks come in the order of the program; only a step
-// whose connection was lost comes twice in a row.
+// checkOrder checks that the tasks of each host come in the order of the program;
+// only a step whose connection was lost comes twice in a row.
 func (w *world) checkOrder() {
 	last := map[string]worldStep{}
 	for _, s := range w.log {
@@ -357,8 +357,8 @@ func (w *world) checkOrder() {
 	}
 }
 
-// checkBarriers: once a host is beyond a barrier, no host of its play is
-// before it.
+// checkBarriers checks that no host of a play is before a barrier once another one is
+// beyond it.
 func (w *world) checkBarriers() {
 	for _, b := range w.barriers {
 		beyond := map[int]string{} // by batch
@@ -382,8 +382,8 @@ func (w *world) checkBarriers() {
 	}
 }
 
-// checkBatches: once a host of a batch works, those of earlier batches are done
-// with the play, its handlers included.
+// checkBatches checks that the hosts of earlier batches have ended the play, its
+// handlers included, once a host of a batch works.
 func (w *world) checkBatches() {
 	for i, play := range w.plays {
 		latest := 0
@@ -401,8 +401,9 @@ func (w *world) checkBatches() {
 	}
 }
 
-// checkHandlers: a handler runs only after a change that notifies it, and once
-// for all changes since it ran last; hosts that came to the end have run all.
+// checkHandlers checks that a handler runs only after a change that notifies it, and
+// once for all changes since its last run; hosts that completed have run all notified
+// handlers.
 func (w *world) checkHandlers(report *engine.Report) {
 	for _, h := range report.Hosts {
 		due, unsure := map[string]bool{}, map[string]bool{}
@@ -436,7 +437,7 @@ func (w *world) checkHandlers(report *engine.Report) {
 	}
 }
 
-// checkBlame: only hosts to which something happened are reported as broken.
+// checkBlame checks that only hosts with a failure or a loss are reported as broken.
 func (w *world) checkBlame(report *engine.Report, s *scenario) {
 	harmed := map[string]bool{}
 	for _, st := range w.log {
@@ -468,7 +469,7 @@ func (w *world) checkBlame(report *engine.Report, s *scenario) {
 	}
 }
 
-// parkedTexts are the reasons for which hosts were taken out.
+// parkedTexts returns the reasons for which hosts were taken out.
 func parkedTexts(events []engine.Event) []string {
 	var out []string
 	for _, e := range events {
@@ -534,7 +535,8 @@ func TestPropertyFaults(t *testing.T) {
 			}
 		}
 	}
-	// The test would show nothing if the worlds were too kind or too cruel.
+	// The test proves nothing if too few or too many hosts of the random programs
+	// fail.
 	t.Logf("%d programs: hosts that ended %d, failed %d, cancelled %d; connections lost %d, handlers run %d",
 		compiled, ended, broken, cancelled, lost, handlers)
 	if ended < 100 || broken < 20 || cancelled < 10 || lost < 20 || handlers < 100 {
@@ -543,7 +545,7 @@ func TestPropertyFaults(t *testing.T) {
 	noLeak(t, before)
 }
 
-// noLeak waits for the goroutines to be as many as before.
+// noLeak waits until there are no more goroutines than before.
 func noLeak(t *testing.T, before int) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -556,9 +558,8 @@ func noLeak(t *testing.T, before int) {
 	}
 }
 
-// TestPropertyInterrupt: wherever the interrupt or the
-// cancellation falls, Run returns soon, closes all sessions and leaves no
-// goroutine behind.
+// TestPropertyInterrupt: an interrupt or a cancellation at any time makes Run return
+// soon, with all sessions closed and no goroutine left.
 func TestPropertyInterrupt(t *testing.T) {
 	before := runtime.NumGoroutine()
 	interrupted := 0
@@ -607,7 +608,8 @@ func TestPropertyInterrupt(t *testing.T) {
 	noLeak(t, before)
 }
 
-// TestThousandsOfHosts with a barrier, a throttle, needs and a run_once task.
+// TestThousandsOfHosts runs a program with a barrier, a throttle, needs and a
+// run_once task on thousands of hosts.
 func TestThousandsOfHosts(t *testing.T) {
 	s := of(3000)
 	s.fleet.quiet = true

@@ -31,8 +31,8 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// put is a real module: a file with a content. It counts how often it was
-// applied in a file beside it.
+// put is a real module that writes a file with a content. It counts its applications
+// in a file beside it.
 type put struct {
 	Path string `yaml:"path"`
 	Text string `yaml:"text"`
@@ -126,7 +126,7 @@ func (f *realFleet) start(host string) {
 	}
 	server, err := sshtest.Start(sshtest.Config{Exec: func(ctx context.Context, c sshtest.Command) int {
 		opts := agent.ServeOptions{Root: root, Facts: func() engine.Facts { return engine.Facts{Hostname: host, Arch: "amd64"} }}
-		// The steps in flight go on when the connection is gone, as on a host.
+		// The steps in flight continue when the connection is lost, as on a host.
 		serve := func() error { return agent.Serve(context.WithoutCancel(ctx), c.Stdin, c.Stdout, f.reg, opts) }
 		if err := fakehost.Answer(c.Line, c.Stdout, serve); err != nil {
 			return 1
@@ -222,8 +222,8 @@ func TestRealAgents(t *testing.T) {
 	}
 }
 
-// TestRealConnectionLost in the middle of a slow step: the run goes on where
-// it was, the step is not applied twice, and its handler runs.
+// TestRealConnectionLost: the connection is lost in the middle of a slow step; the
+// run continues at that step, which is not applied twice, and its handler runs.
 func TestRealConnectionLost(t *testing.T) {
 	hosts := hostNames(2)
 	f := newRealFleet(t, hosts)
@@ -255,7 +255,7 @@ func TestRealConnectionLost(t *testing.T) {
 	}
 }
 
-// TestRealInterrupt: the step in flight ends, the next one does not begin.
+// TestRealInterrupt: the step in flight ends, and the next one does not begin.
 func TestRealInterrupt(t *testing.T) {
 	hosts := hostNames(3)
 	f := newRealFleet(t, hosts)
@@ -290,8 +290,8 @@ func TestRealInterrupt(t *testing.T) {
 	}
 }
 
-// TestRealFailures: a host whose server goes away for good is
-// unreachable, the others go on.
+// TestRealFailures: a host whose server never returns is unreachable, and the other
+// hosts continue.
 func TestRealFailures(t *testing.T) {
 	hosts := hostNames(3)
 	f := newRealFleet(t, hosts)

@@ -13,7 +13,8 @@ import (
 	"deployer/engine/lock"
 )
 
-// rebooting has an action that loses the connection, and comes back.
+// rebooting returns a scenario with an action that loses the connection, and hosts
+// that come back.
 func rebooting(hosts int, within time.Duration) *scenario {
 	s := of(hosts)
 	s.fleet.action = func(ctx context.Context, _ string, _ map[string]any, actx engine.ActionContext) (engine.Output, error) {
@@ -38,9 +39,9 @@ const rebootThenGoOn = `
     - {name: go on, do: {text: "{{ facts.arch }} {{ r.step }}"}}
 `
 
-// TestReconnect: a host that an action has rebooted is away for longer than other
-// lost hosts are waited for, says nothing of that, is locked again, has new facts,
-// and goes on with its next step.
+// TestReconnect: a host that an action has rebooted may be away for longer than other
+// lost hosts; it emits no retries meanwhile, is locked again, has new facts, and
+// continues with its next step.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	s := rebooting(3, time.Minute)
@@ -76,8 +77,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestReconnectTimeout: a host that does not come back fails its step, with what
-// stood in the way last.
+// TestReconnectTimeout: a host that does not come back fails its step with the last
+// error of the connection.
 func TestReconnectTimeout(t *testing.T) {
 	t.Parallel()
 	s := rebooting(1, 50*time.Millisecond)
@@ -93,8 +94,8 @@ func TestReconnectTimeout(t *testing.T) {
 	}
 }
 
-// TestReconnectToOthersHost: another run has locked the host while it was away.
-// This one is aborted and names it.
+// TestReconnectToOthersHost: another run has locked the host while it was away. The
+// present run is aborted and names the other one.
 func TestReconnectToOthersHost(t *testing.T) {
 	t.Parallel()
 	s := rebooting(1, time.Minute)
@@ -112,8 +113,8 @@ func TestReconnectToOthersHost(t *testing.T) {
 	}
 }
 
-// TestReconnectToHostThatStays: a host that does not go down is told from one
-// that does not come back.
+// TestReconnectToHostThatStays: the error for a host that does not go down differs
+// from that for a host that does not come back.
 func TestReconnectToHostThatStays(t *testing.T) {
 	t.Parallel()
 	s := of(1)

@@ -209,7 +209,7 @@ func (p *prepareContext) FileBlob(ctx context.Context, name string) (engine.Blob
 	return p.blobs().AddFile(ctx, roleFile{files, name}, func() (io.ReadCloser, error) { return files.Open(name) })
 }
 
-// Download makes what is at a URL available to hosts.
+// Download makes the content of a URL available to hosts.
 func (p *prepareContext) Download(ctx context.Context, url, digest string) (engine.Blob, error) {
 	return p.blobs().Download(ctx, url, digest)
 }

@@ -23,15 +23,15 @@ func (in *resultReader) receive(res engine.Result) {
 		return
 	}
 	in.dispatch.receive(res)
-	// The run may have been stopped at the moment when the segment was sent,
-	// too early for the session to know of it.
+	// The run may have been stopped at the moment when the segment was sent, before
+	// the session knew the segment.
 	if in.stop != nil && in.ending.Err() != nil {
 		in.stop()
 	}
 }
 
-// interrupt stops the segment, unless it has ended: the next segment of the host, of
-// post_tasks, is not to be stopped.
+// interrupt stops the segment, unless it has ended: the next segment of the host,
+// that of post_tasks, must not be stopped.
 func (in *resultReader) interrupt() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

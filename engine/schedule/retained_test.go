@@ -8,8 +8,9 @@ import (
 	"deployer/engine/program"
 )
 
-// The texts of a host that the run retains are bounded for each host, over all of its
-// sessions; what nobody keeps is not counted.
+// TestRetainedResultsAreBounded: the texts of a host that the run retains are bounded
+// for each host, over all of its sessions; texts that the run does not retain are not
+// counted.
 func TestRetainedResultsAreBounded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		task  program.Task

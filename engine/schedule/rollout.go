@@ -17,7 +17,7 @@ type blockRollout struct {
 	rules   *rollout.Rollout
 	waiters map[string]*waiter
 	cause   string // the first failure
-	first   string // says for people who comes first
+	first   string // describes for people which hosts come first
 	run     *run
 	paused  bool
 }

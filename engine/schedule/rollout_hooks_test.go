@@ -94,7 +94,7 @@ func (w *hookedHosts) run(t *testing.T, maxFail string) *engine.Report {
 	return w.s.run(t, t.Context(), fmt.Sprintf(hookedPlaybook, maxFail))
 }
 
-// of returns the words of the log about a host.
+// of returns the log entries of a host.
 func (w *hookedHosts) of(host string) string {
 	var out []string
 	for _, line := range w.log {
@@ -220,7 +220,7 @@ func TestRolloutHooksCount(t *testing.T) {
 	for _, h := range []string{"h3", "h4"} {
 		w.new[h] = false
 	}
-	// h1 is the canary: the others arrive when it is inside.
+	// h1 is the canary: the other hosts arrive when it is inside.
 	inside := make(chan struct{})
 	w.s.fleet.connect = func(host string, _ int) error {
 		if host != "h1" {
@@ -261,7 +261,7 @@ func TestRolloutHooksInterrupted(t *testing.T) {
 				if name == at {
 					once.Do(func() {
 						close(interrupt)
-						time.Sleep(100 * time.Millisecond) // the run takes note of it
+						time.Sleep(100 * time.Millisecond) // time for the run to handle the interrupt
 					})
 				}
 			}

@@ -21,7 +21,7 @@ func zonedHosts(w *rolloutHosts) *scenario {
 	return s
 }
 
-// rolloutOf is a playbook with a rollout.
+// rolloutOf returns a playbook with a rollout.
 func rolloutOf(rollout string) string {
 	return "- hosts: all\n  tasks:\n    - name: settings\n      rollout: " + rollout + "\n      block:\n        - {name: config, do: {}}\n        - {name: healthy, gate: {}}\n"
 }
@@ -41,13 +41,15 @@ func changedIn(w *rolloutHosts) string {
 func TestRolloutSpread(t *testing.T) {
 	w := newRolloutHosts()
 	s := zonedHosts(w)
-	// The first two are canaries, so that all hosts wait when the third enters.
+	// The first two hosts are canaries, so that all hosts wait when the third one
+	// enters.
 	w.pause = 30 * time.Millisecond
 	r := s.run(t, t.Context(), rolloutOf("{canaries: 2, max_parallel: 1, spread: 'zones[host.name]'}"))
 	if r.Outcome() != engine.OutcomeDone {
 		t.Fatalf("%s\n%s", r.Outcome(), summary(r))
 	}
-	// Whatever the zone of the first, each zone has its turn before one has its second.
+	// Each zone has its turn before a zone has its second turn, whatever the zone of
+	// the first host.
 	got := []byte(changedIn(w))
 	if slices.Sort(got[:3]); string(got[:3]) != "abc" || string(got[3:5]) != "ab" || string(got[5:]) != "aa" {
 		t.Errorf("the zones had turns in the order %s", changedIn(w))

@@ -9,8 +9,9 @@ import (
 	"deployer/engine"
 )
 
-// TestRolloutPause checks that a run ends after the canaries as if it were interrupted, that
-// the run which resumes it goes on, and that it does not pause for nothing.
+// TestRolloutPause checks that a run ends after the canaries like an interrupted one,
+// that the run which resumes it continues, and that a rollout without further hosts
+// does not pause.
 func TestRolloutPause(t *testing.T) {
 	const rollout = "{max_parallel: 2, pause: careful}"
 	w := newRolloutHosts()

@@ -12,9 +12,9 @@ import (
 	"deployer/engine"
 )
 
-// TestRolloutAfterInterruptedRun checks what a rollout does first on hosts that an earlier
-// run has left: those on which only post_tasks are due run them at once and together, and a
-// host that failed before comes last, so that it is no canary.
+// TestRolloutAfterInterruptedRun checks the order of a rollout on hosts that an
+// earlier run has left: hosts on which only post_tasks are due run them at once and
+// in parallel, and a host that failed before comes last, so that it is no canary.
 func TestRolloutAfterInterruptedRun(t *testing.T) {
 	w := newHookedHosts(5)
 	names := w.s.inv.hosts
@@ -51,9 +51,10 @@ func TestRolloutAfterInterruptedRun(t *testing.T) {
 	}
 }
 
-// TestRolloutOfAHostThatWasChangedBefore checks a host whose change is of a run that was
-// killed before its gate: nothing is left to change there, and yet it passes the gate, or is
-// restored. Only a run that resumes the killed one may restore its changes.
+// TestRolloutOfAHostThatWasChangedBefore checks a host that a killed run has changed
+// and whose gate has not run: nothing is left to change there, and yet the host
+// passes the gate, or is restored. Only a run that resumes the killed one may restore
+// its changes.
 func TestRolloutOfAHostThatWasChangedBefore(t *testing.T) {
 	tests := map[string]struct {
 		sick    bool
@@ -81,8 +82,9 @@ func TestRolloutOfAHostThatWasChangedBefore(t *testing.T) {
 	}
 }
 
-// TestHostLeftInsideCountsBeforeItArrives: a host that an earlier run has left in the middle
-// of its change is slow to say what it lacks. Another one, with a limit of one, waits for it.
+// TestHostLeftInsideCountsBeforeItArrives: a host that an earlier run has left in the
+// middle of its change takes long for its check. Another host, with a limit of one,
+// waits for it.
 func TestHostLeftInsideCountsBeforeItArrives(t *testing.T) {
 	w := newRolloutHosts()
 	w.begun["n1"] = true

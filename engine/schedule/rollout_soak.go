@@ -16,7 +16,7 @@ import (
 func (h *host) soak(ctx context.Context, b *program.Block) (back bool, err error) {
 	v := h.inRollout
 	if v == nil || v.block != b || v.soak == 0 || v.failure != nil {
-		return false, nil //nolint:nilerr // the failure is not this call's
+		return false, nil //nolint:nilerr // the failure belongs to another call
 	}
 	if err := h.flush(ctx); err != nil || !v.changed {
 		return false, err

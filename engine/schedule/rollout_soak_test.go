@@ -11,8 +11,8 @@ import (
 	"deployer/engine"
 )
 
-// soaking returns the scenario of hookedHosts on which h1 is the canary and fails its gate
-// from the second time on when it has the change.
+// soaking returns the scenario of hookedHosts on which h1 is the canary; with sick,
+// h1 with the change fails its gate from the second time on.
 func soaking(sick bool) *hookedHosts {
 	w := newHookedHosts(2)
 	w.s.fleet.onSegment = func(host string, check bool, s engine.Step) string {

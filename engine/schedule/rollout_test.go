@@ -17,14 +17,14 @@ import (
 	"deployer/limit"
 )
 
-// rolloutHosts is what fake hosts are: which steps have changed them, and which hosts do
-// not bear the change. The steps of a block are "config" (a file) and "healthy" (a
-// gate, which fails on a host that has the change and does not bear it).
+// rolloutHosts is the state of fake hosts: the steps that have changed them, and the
+// hosts that fail with the change. The steps of a block are "config" (a file) and
+// "healthy" (a gate, which fails on a host of allergy that has the change).
 type rolloutHosts struct {
 	mu      sync.Mutex
 	new     map[string]bool // hosts that have the change
-	allergy map[string]bool // hosts that do not bear it
-	stuck   map[string]bool // hosts on which restoring does not work
+	allergy map[string]bool // hosts that fail with the change
+	stuck   map[string]bool // hosts on which a restore fails
 	lose    map[string]bool // hosts whose connection breaks at the gate
 	inside  map[string]bool // hosts between the change and the gate
 	most    int             // of these at one time
@@ -160,8 +160,8 @@ func TestRolloutCanariesFirst(t *testing.T) {
 	}
 }
 
-// TestRolloutStops: a host that does not bear the change has it taken back, the
-// run ends, and no other host is touched.
+// TestRolloutStops: a host that fails with the change is restored, the run ends, and
+// no other host is changed.
 func TestRolloutStops(t *testing.T) {
 	all := map[string]bool{}
 	for i := range 6 {
@@ -233,8 +233,8 @@ func TestRolloutStops(t *testing.T) {
 	})
 }
 
-// TestRolloutStopLeavesOthers: hosts on which nothing changes wait for nobody, do
-// the block once, in the preview, and a host that was away is no canary.
+// TestRolloutStopLeavesOthers: hosts on which nothing changes wait for no host and
+// execute the block once, in the preview; a host that was away is no canary.
 func TestRolloutStopLeavesOthers(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 3, 20)
@@ -270,8 +270,8 @@ func TestRolloutStopLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestRolloutNotInForce: where its condition does not hold the block is like any
-// other, and a failure in it stays where it is.
+// TestRolloutNotInForce: a block whose rollout condition is false is a block without
+// rollout, and a failure in it restores nothing.
 func TestRolloutNotInForce(t *testing.T) {
 	w := newRolloutHosts()
 	w.pause = 20 * time.Millisecond
@@ -297,7 +297,7 @@ func TestRolloutInterrupted(t *testing.T) {
 		did := w.step(host, check, step)
 		if did == "change" && step.Name == "config" && !check {
 			close(interrupt)
-			time.Sleep(50 * time.Millisecond) // the run takes note of it
+			time.Sleep(50 * time.Millisecond) // time for the run to handle the interrupt
 		}
 		return did
 	}
@@ -310,8 +310,8 @@ func TestRolloutInterrupted(t *testing.T) {
 	}
 }
 
-// TestRolloutRunsHandlers: a handler that has brought the change into effect brings
-// the restored files into effect as well.
+// TestRolloutRunsHandlers: a handler that has made the change effective makes the
+// restored files effective as well.
 func TestRolloutRunsHandlers(t *testing.T) {
 	w := newRolloutHosts()
 	w.allergy["h1"] = true
@@ -340,8 +340,8 @@ func TestRolloutRunsHandlers(t *testing.T) {
 	}
 }
 
-// TestRolloutOfAPlan: steps of a rollout are held to the plan that is applied, and
-// restoring is not, as no plan foresees it.
+// TestRolloutOfAPlan: the steps of a rollout are compared with the applied plan; a
+// restore is not, because no plan contains it.
 func TestRolloutOfAPlan(t *testing.T) {
 	w := newRolloutHosts()
 	w.allergy["h1"] = true
@@ -377,8 +377,8 @@ func TestRolloutOfAPlan(t *testing.T) {
 	}
 }
 
-// TestRolloutPreviewRunsNoGates: a gate that runs on the controller waits for the effect
-// of the steps before it, so it is asked when they have been taken and not before.
+// TestRolloutPreviewRunsNoGates: a gate on the controller waits for the effect of the
+// steps before it, so it runs after these steps and never in the preview.
 func TestRolloutPreviewRunsNoGates(t *testing.T) {
 	w := newRolloutHosts()
 	s := rolled(w, 1, 3)
@@ -414,7 +414,7 @@ func TestRolloutPreviewRunsNoGates(t *testing.T) {
 }
 
 // TestRolloutOfABrokenHost: a host on which nothing changes and whose check fails is
-// a failed host like any other: it is no canary, and the rollout goes on.
+// a failed host: it is no canary, and the rollout continues.
 func TestRolloutOfABrokenHost(t *testing.T) {
 	w := newRolloutHosts()
 	w.new["n1"] = true
@@ -436,10 +436,10 @@ func TestRolloutOfABrokenHost(t *testing.T) {
 	}
 }
 
-// TestRolloutsAtRandom is a property: whichever hosts have the change already, do
-// not bear it, break their connection, or cannot be restored, the run ends without
-// hosts that wait for each other; no more hosts are inside than may be; and a host
-// that does not bear the change has it only where it could not be restored.
+// TestRolloutsAtRandom is a property test. Random hosts have the change already, fail
+// with it, lose their connection, or cannot be restored. The run ends without hosts
+// that wait for each other, no more hosts are inside than the limits permit, and a
+// host that fails with the change keeps it only where it could not be restored.
 func TestRolloutsAtRandom(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -507,8 +507,9 @@ func TestRolloutsAtRandom(t *testing.T) {
 	}
 }
 
-// TestRolloutSteps: steps are computed once, from an expression too; hosts of one step are
-// done before those of the next begin, and a failure beyond a group's budget stops.
+// TestRolloutSteps: steps are computed once, also from an expression; hosts of one
+// step end before those of the next begin, and a failure beyond a group's budget
+// stops the rollout.
 func TestRolloutSteps(t *testing.T) {
 	book := func(steps string) string {
 		return strings.Replace(fmt.Sprintf(rolloutBook, "100%"), "canary: [minions, masters]", "canary: [], steps: "+steps, 1)

@@ -109,8 +109,9 @@ func TestLockMaxWait(t *testing.T) {
 	}
 }
 
-// TestLocksBeforeSegments: nothing is sent to a host before all others that answer
-// are locked; those that do not are not waited for, and are locked when they come.
+// TestLocksBeforeSegments: nothing is sent to a host before all other hosts that
+// answer are locked; hosts that do not answer delay nobody, and are locked when they
+// connect.
 func TestLocksBeforeSegments(t *testing.T) {
 	t.Parallel()
 	s := of(4)
@@ -146,8 +147,8 @@ func TestLocksBeforeSegments(t *testing.T) {
 	}
 }
 
-// TestLockGuards: the masters are locked although no play names them, one may be
-// dead, and they are in no report.
+// TestLockGuards: the masters are locked although no play names them; one of them may
+// be down, and they are in no report.
 func TestLockGuards(t *testing.T) {
 	t.Parallel()
 	for dead, want := range map[int]string{1: "", 2: "refused: more than half of the masters (h1, h2, h3) must be reached"} {
@@ -176,8 +177,8 @@ func TestLockGuards(t *testing.T) {
 	}
 }
 
-// TestLockAfterReconnect: a host that was lost in the middle is locked again before
-// it goes on, and a guard is too.
+// TestLockAfterReconnect: a host that was lost during the run is locked again before
+// it continues, and so is a guard.
 func TestLockAfterReconnect(t *testing.T) {
 	t.Parallel()
 	s := of(2)
@@ -192,7 +193,7 @@ func TestLockAfterReconnect(t *testing.T) {
 			close(guard.lost)
 			return "lose"
 		}
-		for range 200 { // the guard comes back by itself
+		for range 200 { // the guard reconnects by itself
 			s.fleet.locks.mu.Lock()
 			both := len(s.fleet.locks.byHost) == 2 && s.fleet.tries["h2"] == 2
 			s.fleet.locks.mu.Unlock()

@@ -27,7 +27,7 @@ func TestRunOnceElectsTheFirst(t *testing.T) {
 			s := of(3)
 			s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 				if st.Name == "first" && host == "h1" {
-					time.Sleep(20 * time.Millisecond) // the others are there long before
+					time.Sleep(20 * time.Millisecond) // the other hosts arrive long before
 				}
 				return ""
 			}
@@ -67,8 +67,8 @@ func TestRunOnceElectsTheFirst(t *testing.T) {
 	}
 }
 
-// TestRunOnceWithoutTheFirst: where the first host waits for those that wait
-// for it, another one does it.
+// TestRunOnceWithoutTheFirst: when the first host waits for hosts that wait for it,
+// another host runs the task.
 func TestRunOnceWithoutTheFirst(t *testing.T) {
 	s := of(3)
 	report := s.run(t, t.Context(), `

@@ -60,7 +60,7 @@ func TestHandlerWithoutChange(t *testing.T) {
 	}
 }
 
-// TestRegisterEndsTheSegment: only a task that looks at the result waits for it.
+// TestRegisterEndsTheSegment: only a task that reads the result waits for it.
 func TestRegisterEndsTheSegment(t *testing.T) {
 	s := of(1)
 	s.run(t, t.Context(), `
@@ -146,7 +146,8 @@ h3 ok=4 changed=0 skipped=0 failed=0
 	}
 }
 
-// TestUserAndEnvironment travel with the step, rendered for each host.
+// TestUserAndEnvironment: the step contains the user and the environment, rendered
+// for each host.
 func TestUserAndEnvironment(t *testing.T) {
 	s := of(2)
 	var mu sync.Mutex

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSet: variables that a task sets are those of its host from then on.
+// TestSet: variables that a task sets belong to its host and keep their values for
+// later tasks.
 func TestSet(t *testing.T) {
 	tests := map[string]struct {
 		play string
-		want []string // of h2, what `say` was told
+		want []string // the texts of `say` on h2
 		fail string   // of the host
 	}{
 		"new variable":                             {"[{set: {port: 80}}, {name: say, do: {text: '{{ port }}'}}]", []string{"80"}, ""},

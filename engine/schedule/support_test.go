@@ -22,8 +22,8 @@ import (
 	"deployer/engine/session"
 )
 
-// doArgs is the one host module of these tests. The fake agent reads what to
-// do from its arguments; what differs between hosts comes from variables.
+// doArgs is the only host module of these tests. The fake agent reads its behaviour
+// from the arguments; behaviour that differs between hosts comes from variables.
 type doArgs struct {
 	Do    string            `yaml:"do"` // ok, change, fail, say
 	Say   map[string]any    `yaml:"say"`
@@ -39,21 +39,21 @@ func (*doArgs) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 	return nil, nil
 }
 
-// shArgs is a do that may run as another user.
+// shArgs is doArgs for a module whose programs may run as another user.
 type shArgs struct {
 	doArgs `yaml:",inline"`
 }
 
 func (*shArgs) RunsPrograms() {}
 
-// gateArgs is a do behind which a host is as it should be.
+// gateArgs is doArgs for a module with a readiness gate.
 type gateArgs struct {
 	doArgs `yaml:",inline"`
 }
 
 func (g *gateArgs) Gate() any { return g }
 
-// setArgs is a do that sets variables.
+// setArgs is doArgs for a module that sets variables.
 type setArgs struct {
 	Do  string         `yaml:"do"`
 	Say map[string]any `yaml:"values" short:"true" defines:"true"`
@@ -67,7 +67,7 @@ func (*setArgs) Apply(context.Context, engine.System, engine.Change) (engine.Out
 	return nil, nil
 }
 
-// actArgs is an action that calls back into the test.
+// actArgs is an action that calls a function of the test.
 type actArgs struct {
 	Name string         `yaml:"name"`
 	With map[string]any `yaml:"with"`
@@ -106,7 +106,7 @@ func (a *actArgs) Apply(ctx context.Context, s engine.ActionContext, _ engine.Ch
 	return a.fn(ctx, a.Name, a.With, s)
 }
 
-// prepArgs renders a template into a do.
+// prepArgs is a preparer that renders a template into doArgs.
 type prepArgs struct {
 	Src string `yaml:"src"`
 }
@@ -116,7 +116,8 @@ func (p *prepArgs) Prepare(_ context.Context, c engine.PrepareContext) (string, 
 	return "do", &doArgs{Do: "ok", Text: string(text)}, err
 }
 
-// srcArgs puts a file into a do, with the host's name if told so.
+// srcArgs is a preparer that reads a file into doArgs, with the host's name if the
+// arguments ask for it.
 type srcArgs struct {
 	Src   string `yaml:"src"`
 	Named bool   `yaml:"named"`
@@ -134,10 +135,10 @@ func (a *srcArgs) Prepare(_ context.Context, c engine.PrepareContext) (string, e
 	return "do", &doArgs{Do: "ok", Text: string(text)}, err
 }
 
-// fleet is a set of fake hosts and what happened on them.
+// fleet is a set of fake hosts with a log of their steps.
 type fleet struct {
 	mu sync.Mutex
-	// log has one line for each step carried out: "host step-name".
+	// log has one line for each executed step: "host step-name".
 	log     []string
 	events  []engine.Event
 	flights map[string]int // segments sent, by host
@@ -149,18 +150,18 @@ type fleet struct {
 	opened   int
 
 	connect func(host string, try int) error
-	pending func(host string) []string // names of what is due from earlier runs
+	pending func(host string) []string // names of handlers that are pending from earlier runs
 	tries   map[string]int
 	// onStep may fail a step ("fail"), or lose the connection ("lose").
 	onStep func(host string, s engine.Step, args doArgs) string
-	// onSegment is onStep for tests that tell checks from the real thing; such steps
-	// are not in the log.
+	// onSegment is onStep for tests that distinguish checks from real steps; such
+	// steps are not in the log.
 	onSegment func(host string, check bool, s engine.Step) string
 	delay     time.Duration
 	action    func(ctx context.Context, name string, with map[string]any, s engine.ActionContext) (engine.Output, error)
 	quiet     bool              // keep no log and no events
 	arch      map[string]string // by host; else amd64
-	// locks are the hosts' locks and who holds them; fleets may share them.
+	// locks are the hosts' locks and their holders; fleets may share them.
 	locks *lockTable
 }
 
@@ -498,7 +499,7 @@ func (s *scenario) options() Options {
 
 func of(n int) *scenario { return &scenario{fleet: newFleet(), inv: inventory{hosts: hostNames(n)}} }
 
-// summary shows a report as one line a host.
+// summary returns a report as text, one host a line.
 func summary(r *engine.Report) string {
 	var b strings.Builder
 	for _, h := range r.Hosts {

@@ -17,8 +17,8 @@ import (
 	"deployer/limit"
 )
 
-// before checks that on all hosts every line with first comes before any with
-// second in the common log.
+// before checks that in the common log every line with first, of any host, comes
+// before every line with second.
 func before(t *testing.T, log []string, first, second string) {
 	t.Helper()
 	last, begin := -1, len(log)
@@ -55,8 +55,8 @@ func TestBarrier(t *testing.T) {
 	before(t, s.fleet.log, "b", "c")
 }
 
-// TestBarrierInSkippedBlock: a host that goes around a barrier does not hold up
-// those who stand at it.
+// TestBarrierInSkippedBlock: a host that skips a barrier does not delay the hosts
+// that wait at it.
 func TestBarrierInSkippedBlock(t *testing.T) {
 	s := of(3)
 	s.run(t, t.Context(), `
@@ -75,8 +75,8 @@ func TestBarrierInSkippedBlock(t *testing.T) {
 	}
 }
 
-// TestLinear: no host begins a task before all have ended the one before, also
-// when some go around a block, fail, or do only a rescue.
+// TestLinear: no host begins a task before all hosts have ended the task before it,
+// also when some hosts skip a block, fail, or execute only a rescue part.
 func TestLinear(t *testing.T) {
 	s := of(6)
 	s.fleet.delay = time.Millisecond
@@ -115,7 +115,7 @@ func TestFreeRunningBetweenBarriers(t *testing.T) {
 	s.fleet.onStep = func(host string, st engine.Step, _ doArgs) string {
 		switch {
 		case host == "h1" && st.Name == "a":
-			<-release // h1 hangs until h2 is through
+			<-release // h1 hangs until h2 has completed
 		case host == "h2" && st.Name == "c":
 			close(release)
 		}
@@ -189,7 +189,7 @@ func TestThrottledHostsHoldNoFork(t *testing.T) {
 	if s.fleet.maxBusy > 1 || len(report.Broken()) > 0 {
 		t.Errorf("%d in flight\n%s", s.fleet.maxBusy, summary(report))
 	}
-	// With throttle 1 each host goes through the block undisturbed.
+	// With throttle 1 no host enters the block before the other one has left it.
 	for i := 0; i < len(s.fleet.log); i += 2 {
 		a, b := s.fleet.log[i], s.fleet.log[i+1]
 		if strings.TrimSuffix(a, " a") != strings.TrimSuffix(b, " b") {
@@ -214,8 +214,8 @@ func TestNeeds(t *testing.T) {
 	before(t, s.fleet.log, "up", "use")
 }
 
-// TestNeedsCountsOnlyThoseThatRun: hosts for which the block's condition is
-// false neither count nor hold anybody up.
+// TestNeedsCountsOnlyThoseThatRun: hosts for which the block's condition is false
+// neither count nor delay other hosts.
 func TestNeedsCountsOnlyThoseThatRun(t *testing.T) {
 	s := of(4)
 	s.fleet.delay = time.Millisecond
@@ -329,8 +329,8 @@ func TestRunOnceFailureStopsAll(t *testing.T) {
 	}
 }
 
-// TestRunOnceReelection: when the elected host is lost in the middle, another
-// one does it.
+// TestRunOnceReelection: when the elected host is lost during the task, another host
+// runs it.
 func TestRunOnceReelection(t *testing.T) {
 	s := of(3)
 	s.fleet.delay = time.Millisecond
@@ -366,7 +366,7 @@ func TestRunOnceReelection(t *testing.T) {
 	}
 }
 
-// TestDeadlock: waits that a compiler cannot see through end with a reason.
+// TestDeadlock: deadlocks that the compiler cannot detect end with a reason.
 func TestDeadlock(t *testing.T) {
 	s := of(2)
 	report := s.run(t, t.Context(), `
@@ -516,7 +516,8 @@ func TestBudgetOfTheNextPlay(t *testing.T) {
 	}
 }
 
-// TestNoGroupIsProtectedByItself: the caller determines the protected groups.
+// TestNoGroupIsProtectedByItself: only the groups that the caller names are
+// protected.
 func TestNoGroupIsProtectedByItself(t *testing.T) {
 	s := of(3)
 	s.inv.groups = map[string][]string{"master": {"h1"}, "etcd": {"h1"}}

@@ -13,16 +13,17 @@ import (
 	"deployer/engine"
 )
 
-// TestThrottleAdmitsAfterTheFailureCounts: a host fails in a throttle while another one waits
-// for its turn. When the failure exceeds the budget, the other one never begins.
+// TestThrottleAdmitsAfterTheFailureCounts: a host fails in a throttle while another
+// one waits for its turn. When the failure exceeds the budget, the waiting host never
+// begins.
 func TestThrottleAdmitsAfterTheFailureCounts(t *testing.T) {
 	t.Parallel()
 	const block = `{throttle: 1, block: [{name: x, do: {}}]}`
 	for name, c := range map[string]struct {
 		play          string
-		outcome       string // of x on the first host; default fail
+		outcome       string // outcome of x on the first host; default fail
 		first, second []string
-		ends          bool // the run comes to its end
+		ends          bool // the run completes
 	}{
 		"block":               {play: `tasks: [{throttle: 1, block: [{name: open, act: {name: open}}, {name: x, do: {}}]}]`, first: []string{"open", "x", "cleanup"}},
 		"lost host":           {play: `tasks: [{throttle: 1, block: [{name: open, act: {name: open}}, {name: x, do: {}}]}]`, outcome: "lose", first: []string{"open", "x", "cleanup"}},
@@ -93,7 +94,7 @@ func TestThrottleAdmitsAfterTheCleanup(t *testing.T) {
 	}
 }
 
-// throttleLog has what two hosts did; first is the host whose step x came first.
+// throttleLog has the steps of two hosts; first is the host whose step x came first.
 type throttleLog struct {
 	mu    sync.Mutex
 	first string
@@ -123,8 +124,9 @@ func (l *throttleLog) split() (first, second []string) {
 	return first, second
 }
 
-// twoHostsInThrottle makes two hosts of which the first one fails at step x, as outcome says,
-// when the other one waits for its turn. Action open registers a cleanup, close cancels it.
+// twoHostsInThrottle returns a scenario with two hosts: the first one has the given
+// outcome at step x while the other one waits for its turn. Action open registers a
+// cleanup, close cancels it.
 func twoHostsInThrottle(outcome string) (*scenario, *throttleLog) {
 	s, log := of(2), &throttleLog{}
 	waiting := make(chan struct{})

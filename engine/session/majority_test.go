@@ -10,9 +10,10 @@ import (
 	"deployer/engine"
 )
 
-// TestMajorityDecidesAboutThePause is a property: whatever guards are lost, given up and
-// connected again, in any order, new work waits exactly while half of them or more are not
-// connected and at least one of them is being connected; and it waits no longer than the run.
+// TestMajorityDecidesAboutThePause is a property test: guards are lost, given up and
+// connected again in any order. New work waits exactly while half of the guards or
+// more are not connected and at least one of them is being connected, and never
+// longer than the run.
 func TestMajorityDecidesAboutThePause(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -86,10 +86,10 @@ func (l *Connection) dialUntilDone(ctx context.Context) (*opened, error) {
 			}
 			_ = s.Close()
 			if l.run.opts.Stop.Err() != nil {
-				return nil, err // another run holds it: this one has been aborted
+				return nil, err // another run holds the lock: this run has been aborted
 			}
 		}
-		if ctx.Err() != nil { // which is no reason of the host's
+		if ctx.Err() != nil { // the error is not the host's
 			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), why)
 		}
 		why = err

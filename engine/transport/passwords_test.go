@@ -23,7 +23,8 @@ func (p *Passwords) try(t *testing.T, host, user, password string, connect func(
 	return err
 }
 
-// A wrong password is tried on two hosts of a hundred.
+// TestWrongPasswordIsNotTriedEverywhere: a wrong password is tried on two of a
+// hundred hosts.
 func TestWrongPasswordIsNotTriedEverywhere(t *testing.T) {
 	var p Passwords
 	var tries, refusals atomic.Int64
@@ -45,7 +46,7 @@ func TestWrongPasswordIsNotTriedEverywhere(t *testing.T) {
 	if tries.Load() != maxRefusals || refusals.Load() != 100-maxRefusals {
 		t.Errorf("sent to %d hosts, refused before on %d", tries.Load(), refusals.Load())
 	}
-	// Another user's, or another password, is another matter.
+	// Another user or another password is tried independently.
 	for _, other := range [][2]string{{"ops", "right"}, {"root", "wrong"}} {
 		if err := p.try(t, "m1", other[0], other[1], func() error { return nil }); err != nil {
 			t.Error(err)
@@ -53,7 +54,8 @@ func TestWrongPasswordIsNotTriedEverywhere(t *testing.T) {
 	}
 }
 
-// Once a host has taken it, all go at once, and one that refuses it is alone.
+// TestGoodPasswordHoldsNobodyUp: once a host has accepted the password, all hosts try
+// it in parallel, and a refusal concerns only its own host.
 func TestGoodPasswordHoldsNobodyUp(t *testing.T) {
 	var p Passwords
 	lost := errors.New("lost") // says nothing about the password

@@ -40,7 +40,7 @@ type Terminals interface {
 
 // Resizer is implemented by processes on a terminal whose size can change.
 type Resizer interface {
-	// Resize sets the size of the terminal in characters, and notifies the program on it.
+	// Resize sets the size of the terminal in characters, and notifies its program.
 	Resize(rows, columns int) error
 }
 

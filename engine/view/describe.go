@@ -38,7 +38,7 @@ func newDescriber(opt Options) *describer {
 	return t
 }
 
-// line returns "host  word  text" in columns.
+// line returns host, word and text in columns.
 func (t *describer) line(host, word, text string) string {
 	return fmt.Sprintf("%-*s  %-7s  %s", t.width, host, word, text)
 }

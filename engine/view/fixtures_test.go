@@ -31,15 +31,15 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// start is when the runs of these tests begin.
+// start returns the start time of the runs in these tests.
 func start() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 
-// clockwork is a clock that stands at the time of the event that was told last.
+// clockwork is a clock that shows the time of the last event.
 type clockwork struct{ at time.Time }
 
 func (c *clockwork) now() time.Time { return c.at }
 
-// at is an event so much later than the start.
+// at returns an event with a time after the start of the run.
 func at(after time.Duration, e engine.Event) engine.Event {
 	e.Time = start().Add(after)
 	return e
@@ -56,7 +56,7 @@ func ends(after time.Duration, host, role, name string, r engine.Result) engine.
 
 func hosts() []string { return []string{"m1", "m2", "minion-01"} }
 
-// story is a run in which everything happens that a run can tell.
+// story returns the events of a run in which every kind of event happens.
 func story() []engine.Event {
 	const s = time.Second
 	diff := "--- /etc/etcd.conf\n+++ /etc/etcd.conf\n@@ -1 +1 @@\n-a: 1\n+a: 2\n"
@@ -76,7 +76,7 @@ func story() []engine.Event {
 		at(3*s, engine.Event{Type: engine.EventTransfer, Host: "m2", Name: "abc", Bytes: 12_000_000, Total: 24_000_000}),
 		at(4*s, engine.Event{Type: engine.EventWait, Host: "m1", Text: "etcd-healthy: 1 of 2 hosts have passed it"}),
 		at(5*s, engine.Event{Type: engine.EventHostParked, Host: "minion-01", Text: "connecting: connection refused\nmore"}),
-		at(16*s, engine.Event{}), // nothing is told for so long that the quiet is explained
+		at(16*s, engine.Event{}), // a time without events so long that the renderer shows progress
 		ends(17*s, "m2", "etcd", "etcd binaries", engine.Result{Status: engine.StatusChanged, Elapsed: 15 * s, Tries: 2}),
 		at(17*s, engine.Event{Type: engine.EventWait, Host: "m1"}),
 		ends(18*s, "m2", "", "look", engine.Result{Status: engine.StatusOK, Ignored: true, Failure: &engine.Failure{Message: "exit code 1"}}),

@@ -50,7 +50,8 @@ func (l *live) row(text func() string) *mpb.Bar {
 }
 
 func (l *live) Emit(e engine.Event) {
-	// Written without the lock, which the drawing goroutine takes for the rows.
+	// The line is written without the lock, which the drawing goroutine takes for the
+	// rows.
 	if text := l.take(e); text != "" {
 		fmt.Fprintf(l.progress, "%6s  %s\n", clock(l.now().Sub(l.start)), text)
 	}

@@ -89,7 +89,7 @@ func (m *model) apply(e engine.Event) {
 	}
 }
 
-// leave ends a step that another host did for this one.
+// leave ends a step that another host executed for this one.
 func (m *model) leave(e engine.Event) {
 	if e.Result == nil || e.Result.Delegate == "" {
 		return

@@ -23,8 +23,8 @@ func TestNormalizeHosts(t *testing.T) {
 	}
 }
 
-// TestARackIsDown: hosts that are tried again and left out for one reason are told
-// of once; another reason is told as well.
+// TestARackIsDown: one line reports the retries and losses of all hosts with the same
+// reason; another reason has its own line.
 func TestARackIsDown(t *testing.T) {
 	tell := newDescriber(Options{})
 	var out []string

@@ -40,8 +40,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A run that says nothing for a while is explained, and no more than every ten
-// seconds; after the end nothing is.
+// TestLinesExplainsQuiet: after a time without output a progress line appears, at
+// most every ten seconds, and none after the end of the run.
 func TestLinesExplainsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -83,7 +83,8 @@ func TestJSONIsOneEventALine(t *testing.T) {
 	}
 }
 
-// brokenPipe takes a few lines, then fails; it must not be tried again.
+// brokenPipe accepts a few lines and then fails; the renderer must not write to it
+// again.
 type brokenPipe struct{ left, calls int }
 
 func (b *brokenPipe) Write(p []byte) (int, error) {
@@ -106,8 +107,7 @@ func TestJSONGoesOnWithoutItsReader(t *testing.T) {
 	}
 }
 
-// TestLiveRows looks at what a terminal shows below the scrolling lines after
-// each event.
+// TestLiveRows checks the rows below the scrolling lines after each event.
 func TestLiveRows(t *testing.T) {
 	clock := &clockwork{start()}
 	l := newLive(Options{Hosts: hosts()}, clock.now)

@@ -21,7 +21,7 @@ type Blobs struct {
 	opens int
 }
 
-// Add returns the digest of what it takes in.
+// Add stores data as a blob and returns its digest.
 func (b *Blobs) Add(t testing.TB, data []byte) string {
 	t.Helper()
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
@@ -40,8 +40,8 @@ func (b *Blobs) Add(t testing.TB, data []byte) string {
 	return digest
 }
 
-// Spoil makes a blob with another's content, and returns its digest and how many
-// bytes long the stream is.
+// Spoil stores the content of a blob under a digest that does not match. Spoil
+// returns this digest and the length of the stream in bytes.
 func (b *Blobs) Spoil(digest string) (spoilt string, length int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

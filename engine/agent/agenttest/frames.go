@@ -28,7 +28,7 @@ func Script(parts ...any) []byte {
 	return out
 }
 
-// Frame is a frame whose payload is JSON.
+// Frame returns a frame whose payload is the JSON of v.
 func Frame(t protocol.Type, id uint32, v any) protocol.Frame {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -37,7 +37,7 @@ func Frame(t protocol.Type, id uint32, v any) protocol.Frame {
 	return protocol.Frame{Type: t, ID: id, Payload: raw}
 }
 
-// Segment is the frame of a segment.
+// Segment returns the frame of a segment.
 func Segment(id uint32, s engine.Segment) protocol.Frame {
 	payload, err := codec.AppendSegment(nil, s)
 	if err != nil {
@@ -46,7 +46,7 @@ func Segment(id uint32, s engine.Segment) protocol.Frame {
 	return protocol.Frame{Type: protocol.Segment, ID: id, Payload: payload}
 }
 
-// Results is the frame of the results of a segment.
+// Results returns the frame of the results of a segment.
 func Results(id uint32, results ...engine.Result) protocol.Frame {
 	var payload []byte
 	for i := range results {

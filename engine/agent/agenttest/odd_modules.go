@@ -11,7 +11,7 @@ import (
 	"deployer/engine"
 )
 
-// Odd does what a test asks for.
+// Odd is a module that fails, panics or misbehaves in the way that Do names.
 type Odd struct {
 	Do   string
 	Text string

@@ -1,5 +1,5 @@
-// Package agenttest has what the tests of both ends of a session share: a module,
-// blobs, a sink for events, and frames by hand.
+// Package agenttest holds the fixtures of the tests of both ends of a session:
+// modules, blobs, a sink for events, and frames.
 package agenttest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"deployer/engine"
 )
 
-// Write is a small module of the usual kind: a file with a content.
+// Write is a small module that writes a file with a content.
 type Write struct {
 	Path    string
 	Content string
@@ -34,7 +34,7 @@ func (w *Write) Apply(_ context.Context, sys engine.System, _ engine.Change) (en
 	return engine.Output{"size": len(w.Content), "run": sys.RunID()}, os.WriteFile(sys.Path(w.Path), []byte(w.Content), 0o644)
 }
 
-// Step is a step with these arguments.
+// Step returns a step with these arguments.
 func Step(t testing.TB, id, module string, args any) engine.Step {
 	t.Helper()
 	raw, err := json.Marshal(args)

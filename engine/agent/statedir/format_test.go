@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files of the present f
 // goldenHolder is the holder of the run lock in each directory state-N of testdata.
 var goldenHolder = lock.Holder{Run: "r1", Verb: "run", By: "ann@ci", PID: 12, Since: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 
-// goldenJournal is the journal in each of them.
+// goldenJournal returns the journal in each of these directories.
 func goldenJournal() []engine.JournalEntry {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	return []engine.JournalEntry{
@@ -36,7 +36,8 @@ func stateIn(t *testing.T, format string) *Dir {
 	return Open(agenttest.CopyDir(t, filepath.Join("testdata", format)))
 }
 
-// TestFormats: the state directories of all formats are read, and mean the same.
+// TestFormats: the state directories of all formats are readable and have the same
+// content.
 func TestFormats(t *testing.T) {
 	if *update {
 		writeGoldenState(t, filepath.Join("testdata", "state-1"))
@@ -59,7 +60,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: holder %+v", format, h)
 		}
 		_ = f.Close()
-		// A later run writes on in the same directory.
+		// A later run appends to the same directory.
 		if err := s.AddPendingHandlers([]string{"another"}); err != nil {
 			t.Error(err)
 		}
@@ -117,7 +118,8 @@ func writeGoldenState(t *testing.T, dir string) {
 	}
 }
 
-// TestNewerFormatsAreRefused: nothing of a newer deployer is skipped or written to.
+// TestNewerFormatsAreRefused: a file of a newer deployer is neither skipped nor
+// written to.
 func TestNewerFormatsAreRefused(t *testing.T) {
 	const newer = `{"format":7,"handlers":{"new":"form"}}` + "\n"
 	for name, uses := range map[string]map[string]func(*Dir) error{

@@ -9,8 +9,8 @@ import (
 	"deployer/engine"
 )
 
-// TestJournalEntry: an entry is written as encoding/json would, and none of its
-// fields is forgotten.
+// TestJournalEntry: the encoder writes an entry as encoding/json does, with all of
+// its fields.
 func TestJournalEntry(t *testing.T) {
 	full := engine.JournalEntry{Time: time.Now(), Step: "2.web.3#1", Begun: true, Status: engine.StatusOK, Tries: 2, Elapsed: time.Second}
 	for i, v := 0, reflect.ValueOf(full); i < v.NumField(); i++ {

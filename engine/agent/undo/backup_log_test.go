@@ -9,8 +9,8 @@ import (
 	"deployer/engine/agent/statedir"
 )
 
-// TestKeptLinesSurviveAPowerCut: a line that was cut short is as if it had never
-// been, and the next one is whole.
+// TestKeptLinesSurviveAPowerCut: a truncated line is ignored, and the line after it
+// is complete.
 func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	s, root := testStore(t)
 	dir := root + agenttest.StateDir + "/runs/r1"
@@ -38,9 +38,9 @@ func TestKeptLinesSurviveAPowerCut(t *testing.T) {
 	}
 }
 
-// TestDamagedLinesAreReported: a damaged line of the backup log or of the journal is listed
-// among what a revert cannot restore; a line that a crash has cut short, or zeros in its
-// place, is not.
+// TestDamagedLinesAreReported: a damaged line of the backup log or of the journal is
+// listed among what a revert cannot restore; a line that a crash has truncated, or
+// that consists of zeros, is not.
 func TestDamagedLinesAreReported(t *testing.T) {
 	const whole = `{"step":"a","kind":"unit","name":"u"}`
 	for line, want := range map[string]string{

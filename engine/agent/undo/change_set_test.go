@@ -11,7 +11,7 @@ func TestRestoredMerges(t *testing.T) {
 	type st = engine.State
 	tests := map[string]struct {
 		was, left, now st
-		cut            bool // nobody knows what the run left
+		cut            bool // the run did not record the state that it left
 		to             st
 		fate           engine.RevertState
 	}{

@@ -48,7 +48,8 @@ func (s *Store) removeBackups(run string, all bool, why string) (lost int, err e
 			return 0, err
 		}
 	}
-	// The log first: contents that it refers to must exist whenever the agent dies.
+	// The log is written first: contents that it refers to must exist whenever the
+	// agent dies.
 	if changed {
 		if err := statedir.WritePrivateFile(filepath.Join(dir, backupLogFile), text.Bytes()); err != nil {
 			return 0, err

@@ -72,8 +72,8 @@ func TestSecretsExpire(t *testing.T) {
 	}
 }
 
-// TestWithoutSecrets: secrets in states go as well, and what did not exist before a
-// step is still known not to have existed.
+// TestWithoutSecrets: secrets in states are removed as well; the absence of a
+// resource before a step stays recorded.
 func TestWithoutSecrets(t *testing.T) {
 	file := &File{Mode: 0o600, Digest: "d"}
 	for name, c := range map[string]struct {

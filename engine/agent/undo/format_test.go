@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of the present format; those of older ones are never written again")
 
-// goldenKept is the backup log of each directory state-N of testdata, in its format.
+// goldenKept returns the backup log of each directory state-N of testdata, in its
+// format.
 func goldenKept() []BackupRecord {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	file := &File{Mode: 0o640, UID: 1, GID: 2, Size: 4, ModTime: at, Inode: 7, Digest: "9f2c"}
@@ -35,7 +36,7 @@ func storeIn(t *testing.T, format string) *Store {
 	return Open(statedir.Open(agenttest.CopyDir(t, filepath.Join("testdata", format))), engine.Registry{}, "/")
 }
 
-// TestFormats: the backup logs of all formats are read, and mean the same.
+// TestFormats: the backup logs of all formats are readable and have the same content.
 func TestFormats(t *testing.T) {
 	if *update {
 		writeGoldenLog(t, filepath.Join("testdata", "state-1"))
@@ -98,8 +99,8 @@ func writeGoldenLog(t *testing.T, dir string) {
 	}
 }
 
-// TestNewerFormatsAreRefused: a revert reads nothing of a run while a file of a newer
-// deployer is there, also one of another run, and no step is backed up into one.
+// TestNewerFormatsAreRefused: while any run has a file of a newer deployer, a revert
+// reads nothing, and no step is backed up into such a file.
 func TestNewerFormatsAreRefused(t *testing.T) {
 	const newer = `{"format":7,"handlers":{"new":"form"}}` + "\n"
 	for _, name := range []string{"runs/r1/journal.jsonl", "runs/r1/kept.jsonl", "runs/r2/kept.jsonl"} {

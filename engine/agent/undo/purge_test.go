@@ -9,8 +9,9 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestPurgeOfTheRunInProgress: on a host that leaves, the backups of the present run are
-// removed as well, those of secrets or all, and what the run changes later has a backup.
+// TestPurgeOfTheRunInProgress: on a host that leaves the cluster, the backups of the
+// present run are removed too, those of secrets or all, and later changes of the run
+// have backups.
 func TestPurgeOfTheRunInProgress(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		s, root := testStore(t)

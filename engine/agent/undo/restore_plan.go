@@ -72,7 +72,7 @@ func (v *revertModule) decideState(ctx context.Context, sys engine.System, out *
 	}
 	found := out.now
 	if restorer.EquivalentToAbsent != nil && out.after != nil && len(out.after.State) == 0 && restorer.EquivalentToAbsent(found) {
-		found = nil // only its file is back, which does not count as a state
+		found = nil // only the file of the resource is back, which does not count as a state
 	}
 	out.to, out.state = out.target(found)
 	out.effect = engine.Effect{Kind: restorer.Effect, Target: out.name, Action: describeStateChange(out.now, out.to)}

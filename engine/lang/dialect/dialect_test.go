@@ -23,7 +23,8 @@ func (f failure) Error() string { return string(f) }
 
 const errFail = failure("on purpose")
 
-// evaluate computes an expression the way the compiler of playbooks does, but for names.
+// evaluate computes an expression as the compiler of playbooks does, except for
+// names.
 func evaluate(t *testing.T, src string, env map[string]any) (any, error) {
 	t.Helper()
 	s, err := testLanguage.Rewrite(src)
@@ -42,7 +43,7 @@ func evaluate(t *testing.T, src string, env map[string]any) (any, error) {
 	return plain(v), err
 }
 
-// TestFilters: filters of Ansible give what they give there.
+// TestFilters: filters of Ansible have the same results as in Ansible.
 func TestFilters(t *testing.T) {
 	env := map[string]any{
 		"name": "web", "empty": "", "n": 5, "list": []any{"b", "a", "b"}, "nested": []any{1, []any{2, []any{3}}},
@@ -162,7 +163,8 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
-// TestTests: tests of Ansible give what they give there, and bind to the value before them.
+// TestTests: tests of Ansible have the same results as in Ansible, and bind to the
+// value before them.
 func TestTests(t *testing.T) {
 	env := map[string]any{"name": "web", "n": 6, "letters": []any{"a", "b"}, "no": nil, "m": map[string]any{"k": 1}, "r": map[string]any{"failed": true, "changed": false, "skipped": false},
 		"is": "a variable", "version": "1.10"}
@@ -227,7 +229,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// TestChoices: A if CONDITION else B is what it is in Jinja.
+// TestChoices: A if CONDITION else B has the same results as in Jinja.
 func TestChoices(t *testing.T) {
 	env := map[string]any{"name": "web", "n": 6, "yes": true, "no": false}
 	for src, want := range map[string]any{
@@ -267,7 +269,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestRewriteKeepsPlaces: a rune of what the parser reads is at home where it was written.
+// TestRewriteKeepsPlaces: Origin maps each rune of the rewritten expression to its
+// place in the source.
 func TestRewriteKeepsPlaces(t *testing.T) {
 	for _, src := range []string{"a | upper == nope", `'\d' | f(b=nope)`, "x.y | a.b.upper + (nope | lower)", "a if b is defined else nope", "x is not version(nope, '1')", "a | upper is string + nope if c"} {
 		s, err := testLanguage.Rewrite(src)
@@ -308,7 +311,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// rejoin is a text of which every expression is a text in quotes.
+// rejoin splits a text whose expressions are all texts in quotes, and joins the
+// values.
 func rejoin(t *testing.T, text string) string {
 	t.Helper()
 	pieces, err := Split(text)
@@ -329,7 +333,7 @@ func rejoin(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestLiterals: any text, written as a literal, reads as itself.
+// TestLiterals: Split reads any text that Literal has written as the same text.
 func TestLiterals(t *testing.T) {
 	for _, s := range []string{"", "{{", "}}", "{{ a }}", "{% raw %}{{", "{{{", "{{-x", "a{%if b%}", "{%{{%}}"} {
 		if got := rejoin(t, Literal(s)); got != s {
@@ -347,7 +351,8 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// FuzzSplit: whatever a text is, there are pieces in their order, or an error in it.
+// FuzzSplit: Split returns the pieces of any text in order, or an error inside of the
+// text.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"a {{ b | c('}}') }}", "{% raw %}{{{% endraw %}", "{{- {'a': \"\\\"\"} -}} x", "{{ `a", "{%- raw -%}"} {
 		f.Add(seed)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// addresses is ipaddr: false for a value that is no address; for a list, its elements that
-// are addresses.
+// addresses is the filter ipaddr. It returns false for a value that is no address
+// and, for a list, the elements that are addresses.
 func addresses(c *call, version func(netip.Addr) bool) (any, error) {
 	query := c.arg(0, "query", "")
 	items, isList := list(c.value)

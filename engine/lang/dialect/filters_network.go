@@ -80,8 +80,9 @@ func nthHost(c *call) (any, error) {
 	return a.String(), nil
 }
 
-// subnet is ipsubnet(bits, index): the network of that length around an address, or the one
-// at a position in a network; without an index the number of such networks.
+// subnet is the filter ipsubnet(bits, index). It returns the network of that length
+// around an address, or the one at a position in a network; without an index the
+// number of such networks.
 func subnet(c *call) (any, error) {
 	p, err := c.network()
 	if err != nil {

@@ -128,8 +128,8 @@ func ternary(c *call) (any, error) {
 	return no, nil
 }
 
-// otherwise is default for items of a list. Elsewhere package lang turns default into a
-// choice, so that the value may be missing.
+// otherwise is the filter default for items of a list. Elsewhere package lang turns
+// default into a choice, so that the value may be missing.
 func otherwise(c *call) (any, error) {
 	fallback := c.arg(0, "default_value", "")
 	if c.value == nil || c.flag(1, "boolean") && !Truthy(c.value) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mapped is map(attribute='name') or map('filter', arguments).
+// mapped is the filter map(attribute='name') or map('filter', arguments).
 func mapped(c *call) (any, error) {
 	l, err := c.items()
 	if err != nil {

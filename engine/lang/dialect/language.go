@@ -11,10 +11,10 @@ import (
 // Func is a function as expr calls it.
 type Func func(args ...any) (any, error)
 
-// Language holds the functions of expressions beside those of expr: the filters of Ansible
-// and the functions of text/template. Of functions with the same name, a call means expr's,
-// then Ansible's, then that of the templates; behind a | Ansible's comes first. Language is safe
-// for concurrent use.
+// Language holds the functions of expressions beside those of expr: the filters of
+// Ansible and the functions of text/template. When functions have the same name, a
+// call means that of expr, else that of Ansible, else that of the templates; behind a
+// | the filter of Ansible comes first. Language is safe for concurrent use.
 type Language struct {
 	calls map[string]Func
 	piped map[string]bool // filters with a name of its own behind a |

@@ -199,7 +199,7 @@ func quoteEnd(text string, from int) int {
 	return -1
 }
 
-// Literal returns a text that [Split] reads as s.
+// Literal returns a text that [Split] reads as the literal s.
 func Literal(s string) string {
 	return opening.ReplaceAllStringFunc(s, func(open string) string { return fmt.Sprintf("{{ '%s' }}", open) })
 }

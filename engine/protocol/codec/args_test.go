@@ -14,7 +14,7 @@ type module struct {
 	Paths         []string
 	Retries       int
 	Env           map[string]string
-	hidden        int //nolint:unused // that it is left out is what is tested
+	hidden        int //nolint:unused // unexported: Args must leave it out
 }
 
 type inner struct{ Path string }
@@ -58,13 +58,14 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// FuzzArgs wants a host to get what was sent, whatever its module begins with.
+// FuzzArgs checks that the host gets the arguments that were sent, whatever the
+// defaults of its module are.
 func FuzzArgs(f *testing.F) {
 	f.Add([]byte(`{"Path":"/a","Force":true,"Paths":["b"],"Env":{"A":"1"}}`), []byte(`{"Mode":"0644","Retries":3}`))
 	f.Fuzz(func(t *testing.T, args, fresh []byte) {
 		var want, got, again module
 		if json.Unmarshal(args, &want) != nil || json.Unmarshal(fresh, &got) != nil || json.Unmarshal(fresh, &again) != nil || len(got.Env) > 0 {
-			return // what a map begins with stays in it: no module does that
+			return // entries of a default map stay in it; no module has such a default
 		}
 		raw, err := Args(&want, &again)
 		if err != nil {

@@ -109,7 +109,8 @@ func TestOutputWithoutJSON(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends with an error or with no more than was there.
+// FuzzRead: reading any data ends with an error or with no more content than the data
+// has.
 func FuzzRead(f *testing.F) {
 	segment, _ := AppendSegment(nil, engine.Segment{Run: "r1", CheckOnly: true, Steps: []engine.Step{fullStep, {ID: "2"}}})
 	result, _ := AppendResult(nil, &fullResult)
@@ -185,7 +186,7 @@ func same(t *testing.T, want, got any, err error) {
 	}
 }
 
-// segmentOf is a segment of common size.
+// segmentOf returns a segment of common size.
 func segmentOf(steps int) engine.Segment {
 	seg := engine.Segment{Run: "20261121-220000.000"}
 	args, _ := json.Marshal(map[string]string{"Path": "/etc/some/file", "Content": string(make([]byte, 600)), "Mode": "0644"})
@@ -224,7 +225,8 @@ func BenchmarkSegment(b *testing.B) {
 	})
 }
 
-// A short message that would take much memory is refused before that is taken.
+// TestResultsThatWouldTakeTooMuch: a short message that would need much memory is
+// refused before the memory is allocated.
 func TestResultsThatWouldTakeTooMuch(t *testing.T) {
 	with := func(output string) []byte {
 		data, err := AppendResult(nil, &engine.Result{Step: "a", Status: engine.StatusOK})

@@ -46,7 +46,8 @@ func appendList(out []byte, list []string) []byte {
 	return out
 }
 
-// appendJSON appends the JSON of v as a text, or an empty text when is is false.
+// appendJSON appends the JSON of v as a text when is is true, and an empty text
+// otherwise.
 func appendJSON(out []byte, v any, is bool) ([]byte, error) {
 	if !is {
 		return append(out, 0), nil

@@ -8,8 +8,8 @@ import (
 	"deployer/engine"
 )
 
-// A field that is added to a message has to be encoded: the values that the
-// other tests send there and back must leave none out.
+// TestNoFieldIsForgotten: the values that the other tests encode and decode set every
+// field of the messages, so that a new field must be encoded.
 func TestNoFieldIsForgotten(t *testing.T) {
 	controllers := []string{"Host", "Name", "Delegate", "RunOnce", "Unknown", "MaxParallel", "Weight"} // only the controller says these
 	for _, c := range []struct {

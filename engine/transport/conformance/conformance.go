@@ -254,7 +254,7 @@ func terminalIsRaw(t *testing.T, s Subject) {
 	ctx, conn := open(t, s)
 	terminals, ok := conn.(transport.Terminals)
 	if !ok {
-		return // such a transport has none
+		return // a transport without terminals
 	}
 	p, err := terminals.StartTerminal(ctx, `test -t 0 && test -t 1 && test -t 2 && printf ready && head -c 256 && echo done >&2; exit 8`)
 	if err != nil {
@@ -310,7 +310,7 @@ func closeEnds(t *testing.T, s Subject) {
 
 func lostEnds(t *testing.T, s Subject) {
 	if s.Cut == nil {
-		return // such a transport cannot be cut
+		return // a transport that cannot be cut
 	}
 	ctx, conn := open(t, s)
 	p, err := conn.Start(ctx, "cat")

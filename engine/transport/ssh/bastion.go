@@ -19,7 +19,7 @@ type bastion struct {
 	err   error // valid once ready is closed
 }
 
-// bastion returns the client of the last hop of via, for the sake of t.
+// bastion returns the client of the last hop of via, for a connection to t.
 func (d *Dialer) bastion(ctx context.Context, t Target, via []Target) (*Conn, error) {
 	last := len(via) - 1
 	hop := via[last]
@@ -32,8 +32,8 @@ func (d *Dialer) bastion(ctx context.Context, t Target, via []Target) (*Conn, er
 		return nil, settingsError(t, err)
 	}
 	if mine {
-		// Without ctx, as others may wait for the bastion too. Each stage has a deadline of
-		// its own.
+		// The dial runs without ctx, as other connections may wait for the bastion
+		// too. Each stage has a deadline of its own.
 		go d.dialBastion(context.WithoutCancel(ctx), b, hop)
 	}
 	select {

@@ -41,7 +41,7 @@ func rsaKey(t *testing.T) gossh.Signer {
 	return key
 }
 
-// certified is a host key with a certificate of the authority.
+// certified returns a host key with a certificate of the authority.
 func certified(t *testing.T, key, authority gossh.Signer, change func(*gossh.Certificate)) gossh.Signer {
 	t.Helper()
 	cert := &gossh.Certificate{Key: key.PublicKey(), CertType: gossh.HostCert, ValidPrincipals: []string{"127.0.0.1"}, ValidBefore: gossh.CertTimeInfinity}
@@ -70,7 +70,7 @@ func TestHostCertificates(t *testing.T) {
 		shows  []gossh.Signer
 		known  func(s *site) string
 		policy Policy
-		kind   transport.Kind // empty when it must work
+		kind   transport.Kind // empty when the connection must succeed
 		text   string
 	}{
 		"signed by the authority":                      {shows: []gossh.Signer{good}, known: authority("*", ca)},
@@ -115,8 +115,9 @@ func authority(names string, ca gossh.Signer) func(*site) string {
 	return func(*site) string { return "@cert-authority " + entry(names, ca.PublicKey()) }
 }
 
-// A host that has lost its known type of key shows what it has now; that is a
-// changed key and not a failure to agree on algorithms.
+// TestAnotherTypeOfKeyIsAChangedKey: a host that no longer has the known type of key
+// shows its present key; this is a changed key and not a failure to agree on
+// algorithms.
 func TestAnotherTypeOfKeyIsAChangedKey(t *testing.T) {
 	s := newSite(t, sshtest.Config{HostKeys: []gossh.Signer{rsaKey(t)}})
 	s.know(t, newKey(t))
@@ -126,8 +127,8 @@ func TestAnotherTypeOfKeyIsAChangedKey(t *testing.T) {
 	}
 }
 
-// The types that are known come first, so that a host is asked for the key that
-// can be checked.
+// TestAlgorithmsBeginWithWhatIsKnown: the known types come first, so that the server
+// shows the key that can be verified.
 func TestAlgorithmsBeginWithWhatIsKnown(t *testing.T) {
 	ed, rsa, ca := newKey(t).PublicKey(), rsaKey(t).PublicKey(), newKey(t).PublicKey()
 	for name, tt := range map[string]struct {
@@ -158,7 +159,7 @@ func TestHashedNames(t *testing.T) {
 	if _, err := dialer(t, Options{}).Dial(t.Context(), s.target); transport.KindOf(err) != transport.HostKeyChanged {
 		t.Fatalf("got %v", err)
 	}
-	// A new one is hashed, too, where that is wished for.
+	// A new key is recorded with a hashed name when the target requests that.
 	s.target.KnownHosts = []string{s.dir + "/new"}
 	s.target.HostKeys, s.target.HashKnownHosts = AcceptNew, true
 	_ = s.open(dialer(t, Options{}))(t).Close()

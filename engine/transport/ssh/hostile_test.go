@@ -16,7 +16,8 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// overBytes shakes hands with a server that says these bytes and hangs up.
+// overBytes performs a handshake with a server that sends these bytes and closes the
+// connection.
 func overBytes(t testing.TB, says []byte) error {
 	t.Helper()
 	here, there := net.Pipe()
@@ -80,7 +81,7 @@ func packet(payload string) string {
 	return string([]byte{0, 0, byte(length >> 8), byte(length), byte(padding)}) + payload + strings.Repeat("\x00", padding)
 }
 
-// noisy connects to a server and puts words before what it says.
+// noisy returns a dialer that inserts text before the output of a server.
 func noisy(words, to string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, _ string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, to)

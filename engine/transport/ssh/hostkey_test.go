@@ -30,7 +30,7 @@ func TestAcceptNewRecordsOnceAndThenIsStrict(t *testing.T) {
 	write(t, s.target.KnownHosts[0], "other ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqaGTYTIzM8NxnX1OHhLBqzVjyNCYfKPKTYZ7A8jsoF") // without a line end
 	s.target.HostKeys = AcceptNew
 	var all sync.WaitGroup
-	for range 2 { // two processes, so to say
+	for range 2 { // as two processes do
 		d := dialer(t, Options{})
 		for range 4 {
 			all.Go(func() {
@@ -53,7 +53,8 @@ func TestAcceptNewRecordsOnceAndThenIsStrict(t *testing.T) {
 	_ = s.open(dialer(t, Options{}))(t).Close()
 }
 
-// Somebody else records another key for the host while we are at it.
+// TestAcceptNewSeesWhatOthersRecorded: another process records a different key for
+// the host during the handshake.
 func TestAcceptNewSeesWhatOthersRecorded(t *testing.T) {
 	s := newSite(t, sshtest.Config{})
 	other, err := sshtest.NewKey()
@@ -63,7 +64,7 @@ func TestAcceptNewSeesWhatOthersRecorded(t *testing.T) {
 	s.target.HostKeys = AcceptNew
 	write(t, s.target.KnownHosts[0], "")
 	d := dialer(t, Options{})
-	if _, err := d.known.open(s.target); err != nil { // has read the empty file
+	if _, err := d.known.open(s.target); err != nil { // the dialer has read the empty file
 		t.Fatal(err)
 	}
 	s.know(t, other)
@@ -82,8 +83,8 @@ func TestAcceptNewThatCannotRecordRefuses(t *testing.T) {
 	}
 }
 
-// A host has two keys and one of them is known: that one must be asked for, or
-// the other would look like a changed key.
+// TestKnownKeyIsAskedFor: the client requests the known one of a host's two keys,
+// because the other one would look like a changed key.
 func TestKnownKeyIsAskedFor(t *testing.T) {
 	ed, err := sshtest.NewKey()
 	if err != nil {
@@ -102,7 +103,7 @@ func TestKnownKeyIsAskedFor(t *testing.T) {
 		s.know(t, key)
 		_ = s.open(dialer(t, Options{}))(t).Close()
 	}
-	// And with a dialer that has just accepted it.
+	// The same holds for a dialer that has just accepted the key.
 	s.know(t)
 	s.target.HostKeys = AcceptNew
 	d := dialer(t, Options{})

@@ -17,14 +17,15 @@ func TestKeyOfTheAgent(t *testing.T) {
 	a := newAgent(t)
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{a.public}})
 	d := dialer(t, Options{AgentSocket: a.socket})
-	_ = s.open(d)(t).Close() // after the key file, which is refused
+	_ = s.open(d)(t).Close() // the key file comes first and is refused
 	s.target.NoAgent = true
 	if _, err := d.Dial(t.Context(), s.target); transport.KindOf(err) != transport.Auth {
 		t.Fatalf("got %v", err)
 	}
 }
 
-// An encrypted key file whose key the agent holds needs no passphrase.
+// TestEncryptedKeyThatTheAgentHolds: an encrypted key file whose key the agent holds
+// needs no passphrase.
 func TestEncryptedKeyThatTheAgentHolds(t *testing.T) {
 	private, err := gossh.ParseRawPrivateKeyWithPassphrase(locked, []byte("secret"))
 	if err != nil {
@@ -56,7 +57,7 @@ func TestUsualKeysAreFound(t *testing.T) {
 	_ = s.open(dialer(t, Options{}))(t).Close()
 }
 
-// A certificate beside the key is shown to the server.
+// TestCertificateBesideTheKey: a certificate beside the key is offered to the server.
 func TestCertificateBesideTheKey(t *testing.T) {
 	dir, ca := t.TempDir(), newKey(t)
 	path, public := writeKey(t, dir+"/id")
@@ -83,8 +84,8 @@ func userCertificate(t *testing.T, key gossh.PublicKey, ca gossh.Signer) *gossh.
 	return cert
 }
 
-// A usual key that cannot be used does not keep another one from working, and is
-// mentioned when none works.
+// TestUsualKeysThatCannotBeUsedArePassedOver: an unusable default key does not
+// prevent the use of another one, and is mentioned when none works.
 func TestUsualKeysThatCannotBeUsedArePassedOver(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

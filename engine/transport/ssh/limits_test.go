@@ -73,8 +73,8 @@ func TestWhatAServerRefusesIsSaid(t *testing.T) {
 	}
 }
 
-// Many connections to one server never are more unauthenticated ones than it
-// bears, so none is turned away.
+// TestHandshakesAreBounded: many connections to one server never exceed its limit of
+// unauthenticated connections, so none is turned away.
 func TestHandshakesAreBounded(t *testing.T) {
 	s := newSite(t, sshtest.Config{MaxStartups: maxHandshakes})
 	d := dialer(t, Options{})
@@ -96,7 +96,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 	}
 }
 
-// A connection that is turned away is tried again after a while.
+// TestTurnedAwayIsTriedAgain: a connection that is turned away is retried after a
+// delay.
 func TestTurnedAwayIsTriedAgain(t *testing.T) {
 	s := newSite(t, sshtest.Config{MaxStartups: 1})
 	other, err := net.Dial("tcp", s.server.Addr) // holds the only place
@@ -160,7 +161,7 @@ func TestEachStageHasItsDeadline(t *testing.T) {
 	}
 }
 
-// An SSH agent that hangs is noticed as well.
+// TestAuthenticationHasItsDeadline: an SSH agent that hangs is detected as well.
 func TestAuthenticationHasItsDeadline(t *testing.T) {
 	socket, public := deafAgent(t)
 	s := newSite(t, sshtest.Config{Authorized: []gossh.PublicKey{public}})
@@ -171,7 +172,7 @@ func TestAuthenticationHasItsDeadline(t *testing.T) {
 	}
 }
 
-// speaker listens, says one thing to each client and then nothing more.
+// speaker listens, sends one text to each client and then nothing more.
 func speaker(t testing.TB, words string) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,7 +196,7 @@ func speaker(t testing.TB, words string) (port int) {
 func TestProxyCommand(t *testing.T) {
 	s := newSite(t, sshtest.Config{})
 	listen := s.target.Port
-	s.target.Port = 1 // nobody listens there: only the command knows the way
+	s.target.Port = 1 // nothing listens there: only the command reaches the server
 	s.target.HostKeyAlias = "behind"
 	line := strings.Replace(lines(t, s.target.KnownHosts[0])[0], "["+s.target.Address+"]", "behind", 1)
 	line = "behind" + line[strings.Index(line, " "):]
@@ -215,8 +216,8 @@ func TestProxyCommand(t *testing.T) {
 	}
 }
 
-// proxyTo is a command that connects its input and output with a port: this
-// test program.
+// proxyTo returns a command that connects its input and output with a port: this test
+// program.
 func proxyTo(t *testing.T, port int) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -16,7 +16,7 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// locked is a site that takes no key, but passwords.
+// lockedSite returns a site that accepts passwords and no keys.
 func lockedSite(t *testing.T, cfg sshtest.Config) *site {
 	t.Helper()
 	cfg.Authorized = []gossh.PublicKey{newKey(t).PublicKey()}
@@ -45,8 +45,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// The password is given to those who ask for it, and to nobody who asks for
-// something else.
+// TestQuestionsForAPassword: the password is sent to prompts for a password and to no
+// other prompt.
 func TestQuestionsForAPassword(t *testing.T) {
 	for question, want := range map[string]bool{
 		"Password: ": true, "(root@m1) Password: ": true, "root@m1's password: ": true, "Password for root@pin.token.example:": true,
@@ -74,8 +74,8 @@ func TestPasswordsThatDoNotServe(t *testing.T) {
 	}
 }
 
-// A wrong password is tried by two of many connections, so that no account is
-// locked.
+// TestWrongPasswordIsTriedTwice: only two of many connections try a wrong password,
+// so that no account is locked.
 func TestWrongPasswordIsTriedTwice(t *testing.T) {
 	s := lockedSite(t, sshtest.Config{Passwords: map[string]string{"root": "another"}})
 	d := dialer(t, Options{})
@@ -95,7 +95,8 @@ func TestWrongPasswordIsTriedTwice(t *testing.T) {
 	}
 }
 
-// A server counts the keys that it refuses: some room is left for the password.
+// TestManyKeysLeaveRoomForThePassword: a server counts the keys that it refuses, so
+// one attempt is left for the password.
 func TestManyKeysLeaveRoomForThePassword(t *testing.T) {
 	s := lockedSite(t, sshtest.Config{Passwords: map[string]string{"root": "right"}})
 	for i := range 10 {
@@ -170,7 +171,8 @@ func TestUsualKeyIsAskedForOnlyWhenAlone(t *testing.T) {
 	}
 }
 
-// A good password is known as good from the first host on.
+// TestGoodPasswordServesManyHosts: a password that one host has accepted is tried on
+// all others without waiting.
 func TestGoodPasswordServesManyHosts(t *testing.T) {
 	s := lockedSite(t, sshtest.Config{Passwords: map[string]string{"root": "right"}})
 	open := s.open(dialer(t, Options{}))

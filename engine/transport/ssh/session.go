@@ -68,8 +68,8 @@ func (c *Conn) start(ctx context.Context, command string, terminal bool) (*proce
 		}()
 		return nil, c.fail(transport.StageSession, err, transport.Config)
 	}
-	// A pipe in between: a read of the channel ends only when the server agrees, and
-	// Close must not depend on the server.
+	// A pipe stands between the caller and the channel: a read of the channel ends
+	// only when the server agrees, and Close must not depend on the server.
 	var in *io.PipeWriter
 	p.stdout, in = io.Pipe()
 	go func() {
@@ -100,7 +100,7 @@ func (p *process) run(command string, terminal bool) (output io.Reader, err erro
 	}
 	err = p.session.Start(command)
 	if err != nil && !isLoss(err) {
-		// Its text is the whole command.
+		// The text of err is the whole command.
 		err = errors.New("the server refuses to run commands for the user")
 	}
 	return output, err

@@ -56,7 +56,7 @@ const (
 // (MaxSessions), openSession waits until one of this connection's sessions has
 // ended.
 func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
-	var idle time.Time // since when none of ours runs, and we are refused
+	var idle time.Time // since when the server refuses although no session is open
 	for {
 		session, err := c.client.NewSession()
 		if err == nil {
@@ -65,7 +65,7 @@ func (c *Conn) openSession(ctx context.Context) (*gossh.Session, error) {
 		}
 		var refused *gossh.OpenChannelError
 		if !errors.As(err, &refused) {
-			// The end of the connection: the library speaks of an unexpected packet.
+			// The connection has ended: the library reports an unexpected packet.
 			return nil, c.fail(transport.StageSession, err, transport.Lost)
 		}
 		running, ended := c.sessions.running()

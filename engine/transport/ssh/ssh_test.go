@@ -63,7 +63,7 @@ func targetOf(t *testing.T, addr string) Target {
 	return Target{Host: "m1", Address: host, Port: n, Timeout: 5 * time.Second}
 }
 
-// know writes the known_hosts file anew.
+// know rewrites the known_hosts file.
 func (s *site) know(t *testing.T, keys ...gossh.Signer) {
 	t.Helper()
 	var lines []string
@@ -80,8 +80,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// locked is an encrypted key, its passphrase "secret". It was made by ssh-keygen
-// with one round: with the usual number the race detector takes seconds for each.
+// locked is an encrypted key, its passphrase "secret". ssh-keygen made it with one
+// round: with the usual number the race detector needs seconds for each use.
 //
 //go:embed testdata/locked
 var locked []byte
@@ -150,7 +150,8 @@ func TestConformanceThroughTwoBastions(t *testing.T) {
 	}
 }
 
-// A bastion that goes away is dialed again for the next host.
+// TestLostBastionIsDialedAgain: a bastion that was lost is dialed again for the next
+// host.
 func TestLostBastionIsDialedAgain(t *testing.T) {
 	s, hop := newSite(t, sshtest.Config{}), newSite(t, sshtest.Config{})
 	s.target.Bastions = []Target{hop.target}
@@ -266,7 +267,7 @@ func TestHungNetworkIsNoticed(t *testing.T) {
 	s := newSite(t, sshtest.Config{})
 	d := dialer(t, Options{KeepaliveInterval: 50 * time.Millisecond, IdleTimeout: 1500 * time.Millisecond})
 	c := s.open(d)(t)
-	time.Sleep(2 * time.Second) // idle, but answering: must not be taken for lost
+	time.Sleep(2 * time.Second) // idle, but answering: must not count as lost
 	if c.Err() != nil {
 		t.Fatalf("lost while the server answered: %v", c.Err())
 	}

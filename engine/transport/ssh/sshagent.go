@@ -24,7 +24,7 @@ const (
 // to each socket, with one request at a time: an agent is one process with one
 // thread, and cannot serve a connection for each of a thousand hosts.
 type agents struct {
-	socket string // unless a target says otherwise
+	socket string // default of targets without one
 
 	mu sync.Mutex
 	of map[string]*sshAgent

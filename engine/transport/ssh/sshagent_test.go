@@ -123,7 +123,8 @@ func TestCertificateInTheAgent(t *testing.T) {
 	_ = s.open(dialer(t, Options{AgentSocket: a.socket}))(t).Close()
 }
 
-// A certificate in a file, for a key that only the agent holds.
+// TestCertificateForTheAgentsKey: a certificate in a file is for a key that only the
+// agent holds.
 func TestCertificateForTheAgentsKey(t *testing.T) {
 	a, ca := newAgent(t), newKey(t)
 	cert := userCertificate(t, a.public, ca)
@@ -133,7 +134,8 @@ func TestCertificateForTheAgentsKey(t *testing.T) {
 	_ = s.open(dialer(t, Options{}))(t).Close()
 }
 
-// The public half in a file says which of the agent's keys is meant.
+// TestPublicKeyFileNamesTheAgentsKey: a file with the public half selects one of the
+// agent's keys.
 func TestPublicKeyFileNamesTheAgentsKey(t *testing.T) {
 	a := newAgent(t)
 	for range 9 {

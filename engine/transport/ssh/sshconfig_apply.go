@@ -90,7 +90,7 @@ func (c *ClientConfig) query(t Target) sshconfig.Query {
 type application struct {
 	c        *ClientConfig
 	settings sshconfig.Settings
-	alias    string // as the target was called
+	alias    string // the name by which the target was given
 	t        Target
 }
 

@@ -11,7 +11,8 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// A command without a token is run once for all hosts, with the user's shell.
+// TestMatchExecRunsEachCommandOnce: a command without a token runs once for all
+// hosts, with the user's shell.
 func TestMatchExecRunsEachCommandOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SHELL", "/bin/sh")

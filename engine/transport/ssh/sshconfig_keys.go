@@ -110,7 +110,7 @@ func (a *application) path(v sshconfig.Value, name string) (string, error) {
 	return sshconfig.Expand(v.Pos, name, a.tokens())
 }
 
-// tokens are those of ssh_config(5) that can be known here.
+// tokens returns the tokens of ssh_config(5) that are known here.
 func (a *application) tokens() map[byte]string {
 	host, _, _ := strings.Cut(localName(), ".")
 	key := a.t.HostKeyAlias

@@ -34,8 +34,8 @@ func (a *application) way(depth int) error {
 	return a.complete(hops, depth)
 }
 
-// complete fills in the hops. The first one may itself have hops before it; the
-// others are reached through the one before, whatever the configuration says.
+// complete fills in the hops. The first one may itself have hops before it; each
+// other one is reached through the hop before it, whatever the configuration says.
 func (a *application) complete(hops []Target, depth int) error {
 	a.t.Bastions = []Target{}
 	for i, hop := range hops {

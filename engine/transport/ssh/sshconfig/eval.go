@@ -114,7 +114,7 @@ func (e *evaluation) add(l line) {
 	v := Value{Args: l.args, Pos: l.pos}
 	have := e.settings[l.keyword]
 	if slices.ContainsFunc(have, func(h Value) bool { return slices.Equal(h.Args, v.Args) }) {
-		return // the second pass, or said twice
+		return // the second pass, or a repeated line
 	}
 	if have == nil {
 		e.settings[order] = append(e.settings[order], Value{Args: []string{l.keyword}})

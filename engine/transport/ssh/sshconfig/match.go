@@ -49,7 +49,7 @@ func (e *evaluation) match(l line) (bool, error) {
 	for _, c := range all {
 		e.wantsFinal = e.wantsFinal || c.name == "final"
 		if !result {
-			continue // what follows does not matter, but for a pass that it asks for
+			continue // the other conditions do not matter, except for a pass that they request
 		}
 		holds, err := e.holds(l, c)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// read reads a configuration that stands in ~/.ssh, with files beside it.
+// read parses a configuration in ~/.ssh, with files beside it.
 func read(t *testing.T, text string, beside map[string]string) (*Config, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -160,8 +160,8 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 	}
 }
 
-// A command is run only when what stands before it on its line holds, and gets the
-// names as they are known by then.
+// TestMatchExec: a command runs only when the conditions before it on its line hold,
+// and its tokens have the values known by then.
 func TestMatchExec(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config  string
@@ -220,7 +220,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file: it is read or refused, in bounded time.
+// FuzzRead: any file is read or refused, in bounded time.
 func FuzzRead(f *testing.F) {
 	f.Add("Host a\nPort 22\nMatch final all\nUser x\n", "a")
 	f.Add("Match host a*b*c* !user \"x y\" # c\nProxyCommand a \\\" b", "abc")
