@@ -13,7 +13,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// shadow is a fake of useradd and its relatives on the test host's files.
+// shadow makes the test host run fakes of useradd and the like, which change its
+// files.
 func shadow(t *testing.T, sys *tasktest.System) func(context.Context, engine.Command) (engine.CommandResult, error) {
 	edit := func(path string, change func(lines []string) []string) {
 		lines := strings.Split(strings.TrimSuffix(sys.Read(t, path), "\n"), "\n")

@@ -18,13 +18,12 @@ import (
 
 // extractor writes below one directory and nowhere else: the kernel resolves each
 // name below the directory and refuses to leave it, and links on the way are not
-// followed. The table of names calls it safe_join; the type extracts members and
-// does not only join paths.
+// followed.
 type extractor struct {
 	sys      engine.System
 	root     *os.Root
 	path     string // of the root, on the host
-	uid, gid int    // -1: those of the process
+	uid, gid int    // -1 for those of the process
 	known    map[string]bool
 	modes    map[string]fs.FileMode // of created directories, set last, because some are read-only
 	made     map[string]string      // types of the unpacked members, by name

@@ -71,7 +71,7 @@ func eachTar(in io.Reader, do func(member) error) error {
 	for first := true; ; first = false {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			// To the end of the stream, where its checksum is.
+			// The rest of the stream is read too, because its checksum is at the end.
 			_, err := io.Copy(io.Discard, in)
 			return err
 		}

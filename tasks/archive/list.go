@@ -18,7 +18,7 @@ import (
 	"deployer/engine/hostpath"
 )
 
-// errNothing is the cause when there is nothing to pack.
+// errNothing is the cause when no file matches.
 var errNothing = errors.New("there is nothing to pack")
 
 // source is a file that goes into an archive.
@@ -129,7 +129,7 @@ func (p *Pack) digest(list []source) string {
 	for _, s := range list {
 		stat := s.info.Sys().(*syscall.Stat_t)
 		size, when := s.info.Size(), s.info.ModTime().UnixNano()
-		if s.info.IsDir() { // what is in it is listed itself, and the archive may be
+		if s.info.IsDir() { // the entries of a directory are listed themselves, and the archive may be one
 			size, when = 0, 0
 		}
 		_ = enc.Encode([]any{s.name, s.info.Mode(), stat.Uid, stat.Gid, size, when, s.link})

@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// tarball returns an archive of headers. A header without mode gets 0644; the size is
-// that of the content.
+// tarball returns an archive with the given headers. A header without mode gets 0644;
+// the size is that of the content.
 func tarball(t *testing.T, format string, members ...tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -215,8 +215,8 @@ func TestUnpackIsIdempotent(t *testing.T) {
 	}
 }
 
-// TestPathsOutsideOfDestAreRejected: names and links of a hostile archive, and links on
-// the host.
+// TestPathsOutsideOfDestAreRejected: names and links of a hostile archive, and links
+// on the host, cannot lead out of dest.
 func TestPathsOutsideOfDestAreRejected(t *testing.T) {
 	t.Parallel()
 	link := func(name, to string) tar.Header {

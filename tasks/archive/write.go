@@ -55,7 +55,7 @@ func writeTar(ctx context.Context, to io.Writer, list []source) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		h.Name, h.Uname, h.Gname = s.name, "", "" // numbers are what counts here
+		h.Name, h.Uname, h.Gname = s.name, "", "" // owners are recorded by number only
 		h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
 		if s.info.IsDir() {
 			h.Name += "/"

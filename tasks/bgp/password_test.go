@@ -10,8 +10,8 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-// host returns a host whose controller has the password. The group is the test's own,
-// which exists on every machine.
+// host returns a host whose controller has the password. The group is that of the
+// test process, because it exists on every machine.
 func host(t *testing.T, password string) (*tasktest.System, *Password) {
 	t.Helper()
 	sys := tasktest.New(t)

@@ -135,7 +135,7 @@ func TestIssueIsIdempotent(t *testing.T) {
 }
 
 // TestEveryDamageIsRepaired damages an up-to-date host in one way at a time. The next
-// run changes no more than the damage.
+// run repairs the damage and changes nothing else.
 func TestEveryDamageIsRepaired(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

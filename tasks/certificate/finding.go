@@ -94,8 +94,8 @@ func (f finding) row() checkresult.Row {
 }
 
 // output returns the finding as JSON values. The fingerprint is that of openssl x509
-// -fingerprint -sha256, without colons; public_key is the SHA-256 of the public half of the
-// key on the host, in the form of a SubjectPublicKeyInfo.
+// -fingerprint -sha256, without colons; The value public_key is the SHA-256 of the
+// public half of the key on the host, in the form of a SubjectPublicKeyInfo.
 func (f finding) output() map[string]any {
 	out := map[string]any{"name": f.name, "path": f.path, "state": f.state, "detail": f.reason}
 	if f.none() {

@@ -56,9 +56,9 @@ var (
 	}
 )
 
-// requestFor creates a signing request with all that the certificate is to have, for
-// authorities that copy it from there. The controller reads only the public key of a
-// request that it signs itself.
+// requestFor creates a signing request with all names and usages of the certificate,
+// for authorities that copy them from the request. The controller reads only the
+// public key of a request that it signs itself.
 func (w Want) requestFor(key crypto.Signer) ([]byte, error) {
 	var usages []asn1.ObjectIdentifier
 	for _, u := range w.Usages {

@@ -11,8 +11,8 @@ import (
 
 const rotatedPath = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 
-// rotate writes what a kubelet writes when it has renewed its certificate: a file with
-// certificate and key, and a link to it.
+// rotate writes the files of a kubelet that has renewed its certificate: a file with
+// certificate and key, and a link to the file.
 func rotate(t *testing.T, sys *tasktest.System, ca *authority, life time.Duration) {
 	t.Helper()
 	other := tasktest.New(t)
@@ -21,7 +21,7 @@ func rotate(t *testing.T, sys *tasktest.System, ca *authority, life time.Duratio
 	other.Calls["certificate.sign"] = ca.sign(w)
 	other.Write(t, w.CAPath, ca.pem(), 0o644)
 	if life == 0 {
-		ca.life = time.Second // an expired one is not put in place
+		ca.life = time.Second // an expired certificate is not installed
 	}
 	if _, _, err := tasktest.Run(t, other, module(w)); err != nil {
 		t.Fatal(err)
@@ -44,8 +44,8 @@ func rotatedWant() Want {
 	return w
 }
 
-// TestRotatedCertificate: the program prefers its own file, so one that cannot be used any
-// more is removed when a new certificate is in place.
+// TestRotatedCertificate: the program prefers its own file, so the module removes one
+// that is no longer valid when it installs a new certificate.
 func TestRotatedCertificate(t *testing.T) {
 	t.Parallel()
 	sys, ca := host(t)
@@ -100,8 +100,8 @@ func TestIssuedBefore(t *testing.T) {
 	}
 }
 
-// TestShortLifetimeIsAccepted: an authority that ends soon signs certificates that must be
-// renewed soon again, and they are better than none.
+// TestShortLifetimeIsAccepted: certificates of an authority that ends soon are
+// installed although they must be renewed soon.
 func TestShortLifetimeIsAccepted(t *testing.T) {
 	t.Parallel()
 	sys, ca := host(t)

@@ -24,8 +24,8 @@ func Check(ctx context.Context, sys engine.System, parts ...engine.Module) (engi
 	return all, nil
 }
 
-// Apply checks each part again, since the part before may have changed what it
-// finds, and applies it if it needs that.
+// Apply checks each part again, because an earlier part may have changed its result,
+// and applies the part if a change is needed.
 func Apply(ctx context.Context, sys engine.System, parts ...engine.Module) (engine.Output, error) {
 	var all engine.Output
 	for _, part := range parts {

@@ -32,7 +32,7 @@ func ring(t *testing.T) *keyring.Keyring {
 	return ring
 }
 
-// ask calls a handler and returns its answer as JSON, as hosts receive it.
+// ask calls a handler and returns its reply as JSON, as hosts receive it.
 func ask(t *testing.T, calls map[string]control.Call, method, host string, in any) (map[string]any, error) {
 	t.Helper()
 	raw, err := json.Marshal(in)

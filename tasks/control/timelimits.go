@@ -6,8 +6,9 @@ import (
 	"deployer/engine"
 )
 
-// timeLimits are the time limits of actions for which engine.DefaultTimeLimit is not
-// right: a file may be large, and most others have a timeout among their arguments.
+// timeLimits are the time limits of actions for which engine.DefaultTimeLimit is
+// unsuitable: a fetched file may be large, and most other actions have a timeout
+// among their arguments.
 var timeLimits = map[string]time.Duration{
 	"fetch": 4 * time.Hour, "hook": engine.NoTimeLimit, "reboot": engine.NoTimeLimit,
 

@@ -61,11 +61,11 @@ func (*Debug) Apply(context.Context, engine.System, engine.Change) (engine.Outpu
 	return nil, nil
 }
 
-// largestWhole is up to where every whole number is a float64 of its own.
+// largestWhole is the limit below which every whole number has an exact float64.
 const largestWhole = 1 << 53
 
-// plain returns a value that came as JSON with its whole numbers as such: they
-// would be shown as 5.07e+10 else.
+// plain returns a value of JSON with its whole numbers as integers: they would be
+// shown as 5.07e+10 otherwise.
 func plain(v any) any {
 	switch t := v.(type) {
 	case float64:

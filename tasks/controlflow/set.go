@@ -17,7 +17,8 @@ type Set struct {
 
 var _ engine.Module = (*Set)(nil)
 
-// uncached refuses what Ansible calls cacheable.
+// uncached is the type of the argument that Ansible calls cacheable; every value is
+// an error.
 type uncached struct{}
 
 // UnmarshalYAML returns an error with the form to write instead.

@@ -29,8 +29,8 @@ type runtime struct {
 	pods      []*runtimeapi.PodSandbox
 	ran       []*runtimeapi.PodSandboxConfig
 	image     string
-	noNetwork string // why the network is not ready
-	broken    error  // what RunPodSandbox says
+	noNetwork string // reason why the network is not ready
+	broken    error  // error of RunPodSandbox
 	cgroupfs  bool
 }
 
@@ -206,7 +206,8 @@ func TestReadyErrors(t *testing.T) {
 	}
 }
 
-// many returns an answer that is larger than a frame and than the first window.
+// many returns a list of pods that is larger than a frame and than the initial
+// window.
 func many() (pods []*runtimeapi.PodSandbox) {
 	for i := range 2000 {
 		pods = append(pods, &runtimeapi.PodSandbox{Id: fmt.Sprint(i), Metadata: &runtimeapi.PodSandboxMetadata{Name: strings.Repeat("x", 1000)}})

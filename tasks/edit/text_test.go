@@ -113,8 +113,8 @@ func TestArgumentErrors(t *testing.T) {
 	}
 }
 
-// FuzzBlock inserts a block into any text, changes it and removes it; the text must be
-// the first one again.
+// FuzzBlock inserts a block into any text, changes it and removes it; the result must
+// be the original text.
 func FuzzBlock(f *testing.F) {
 	f.Add("a\nb\n", "x\ny", "z")
 	f.Add("a", "", "\n")

@@ -42,13 +42,14 @@ type boltFile struct {
 	pageSize int64
 }
 
-// meta is what a transaction has written last.
+// meta is the result of the last written transaction.
 type meta struct{ root, txid uint64 }
 
 // lastRevision returns the highest revision in a database of etcd, 0 without keys.
 //
-// bbolt never overwrites the pages of a committed transaction before the next but one. So
-// what was read is whole when the transaction is still the last one afterwards.
+// bbolt never overwrites the pages of a committed transaction before the next but
+// one. The pages that were read are therefore consistent when the transaction is
+// still the last one afterwards.
 func lastRevision(file io.ReaderAt) (int64, error) {
 	var revision int64
 	var failed error

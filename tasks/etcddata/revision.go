@@ -47,7 +47,7 @@ func (r *Revision) Check(_ context.Context, sys engine.System) (engine.Change, e
 	}
 	paths := []string{filepath.Join(r.DataDir, database)}
 	for _, e := range entries {
-		// restored-ID and restoring-ID were never served.
+		// restored-ID and restoring-ID hold data that was never served.
 		if e.IsDir() && (strings.HasPrefix(e.Name(), "before-") || strings.HasPrefix(e.Name(), "removed-")) {
 			paths = append(paths, filepath.Join(r.DataDir, e.Name(), database))
 		}

@@ -78,8 +78,9 @@ func revision(t *testing.T, path string) int64 {
 	return got
 }
 
-// TestLastRevision compares with what bbolt has written: without keys, within the bucket's
-// value, on one page, in trees of branches, in values of several pages, and after a bump.
+// TestLastRevision reads databases that bbolt has written: without keys, within the
+// bucket's value, on one page, in trees of branches, with values of several pages,
+// and after a bump.
 func TestLastRevision(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -195,8 +196,9 @@ func TestDamagedDatabases(t *testing.T) {
 	}
 }
 
-// TestRevisionOfADataDirectory: the highest of the data in use and the data that was put
-// aside counts, data that was never served does not, and links are not followed.
+// TestRevisionOfADataDirectory: the highest revision of the data in use and of
+// replaced data counts, data that was never served does not count, and links are not
+// followed.
 func TestRevisionOfADataDirectory(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)

@@ -81,8 +81,8 @@ func (s *Snapshot) Check(ctx context.Context, sys engine.System) (engine.Change,
 	return change, nil
 }
 
-// open opens the directory of the snapshots. It fails when another user can write to the
-// directory or exchange it: etcdctl would follow a link of that user.
+// open opens the directory of the snapshots. It fails when another user can write to
+// the directory or replace it: etcdctl would follow a link of that user.
 func (s *Snapshot) open(sys engine.System) (*hostpath.Dir, error) {
 	dir, err := hostfile.OpenDir(sys, s.Dir)
 	if err != nil {

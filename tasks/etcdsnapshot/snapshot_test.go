@@ -72,7 +72,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotsBeyondTheirSizeAreRemoved: the oldest go, the new one stays at any size.
+// TestSnapshotsBeyondTheirSizeAreRemoved: the oldest snapshots are removed; the new
+// one stays at any size.
 func TestSnapshotsBeyondTheirSizeAreRemoved(t *testing.T) {
 	sys := newHost(t, goodStatus)
 	for i, name := range []string{"a", "b", "c"} {
@@ -95,7 +96,8 @@ func TestSnapshotsBeyondTheirSizeAreRemoved(t *testing.T) {
 	}
 }
 
-// TestBrokenSnapshotsLeaveNothing checks that what does not verify is an error and no file.
+// TestBrokenSnapshotsLeaveNothing checks that a snapshot which does not verify is an
+// error and leaves no file.
 func TestBrokenSnapshotsLeaveNothing(t *testing.T) {
 	for _, status := range []string{"", "{}", "nonsense", `{"revision":0,"totalKey":7}`} {
 		sys := newHost(t, status)
@@ -155,8 +157,8 @@ func TestDirectoryStays(t *testing.T) {
 	}
 }
 
-// TestExistingSnapshotsAreVerified: one that is damaged is an error, because its revision is
-// unknown.
+// TestExistingSnapshotsAreVerified: an existing snapshot that is damaged is an error,
+// because its revision is unknown.
 func TestExistingSnapshotsAreVerified(t *testing.T) {
 	sys := newHost(t, "")
 	sys.Write(t, "/snapshots/run1.db", "torn", 0o600)
@@ -171,8 +173,9 @@ func TestExistingSnapshotsAreVerified(t *testing.T) {
 	}
 }
 
-// TestPartialSnapshotsAreRemoved: etcdctl's own temporary file goes after a failure, those of
-// killed runs at the next run; those of a timer, of a run in progress, and other files stay.
+// TestPartialSnapshotsAreRemoved: the temporary file of etcdctl is removed after a
+// failure, and those of killed runs are removed by the next run; the files of a
+// timer, of a run in progress, and other files stay.
 func TestPartialSnapshotsAreRemoved(t *testing.T) {
 	sys := newHost(t, goodStatus)
 	save := sys.Exec
@@ -211,8 +214,8 @@ func TestPartialSnapshotsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestDirectoriesOfOtherUsers: a user who can write to the directory could put a link in the
-// place of the file that root writes.
+// TestDirectoriesOfOtherUsers: a directory that another user can write to is refused,
+// because that user could replace the file that root writes by a link.
 func TestDirectoriesOfOtherUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give directories away")
@@ -257,8 +260,8 @@ func TestDirectoriesOfOtherUsers(t *testing.T) {
 	}
 }
 
-// TestDatabaseBehindALink: a link of another user in the place of the database does not lead
-// root to a file of root.
+// TestDatabaseBehindALink: root does not follow a link of another user in the place
+// of the database.
 func TestDatabaseBehindALink(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give links away")

@@ -57,7 +57,7 @@ func TestUserCannotRedirectAccess(t *testing.T) {
 	no := false
 	for name, tt := range map[string]struct {
 		victim string
-		make   func(t *testing.T, sys *tasktest.System) // puts x in place, in bob's directory
+		make   func(t *testing.T, sys *tasktest.System) // creates x in bob's directory
 		module func(round int) engine.Module
 	}{
 		"file": {"/etc/victim", func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/home/bob/x", "x", 0o600) }, func(round int) engine.Module {
@@ -98,7 +98,7 @@ func TestUserCannotRedirectAccess(t *testing.T) {
 				m := tt.module(round)
 				change, err := m.Check(t.Context(), sys)
 				if err == nil && change.Needed {
-					_, _ = m.Apply(t.Context(), sys, change) // a refusal is what is wanted
+					_, _ = m.Apply(t.Context(), sys, change) // a refusal is expected
 				}
 			}
 			info, err := os.Lstat(sys.Path(tt.victim))

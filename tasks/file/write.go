@@ -19,7 +19,7 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 		return nil, removeAll(sys, []string{f.Path}, f.Follow, false)
 	}
 	have, ok := change.CheckState.(currentFile)
-	if !ok || have.of != f { // the check was that of another part of a composed module
+	if !ok || have.of != f { // the check belonged to another part of a composed module
 		var err error
 		if have, err = f.current(sys); err != nil {
 			return nil, err

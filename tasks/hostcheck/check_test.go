@@ -178,8 +178,8 @@ func TestRealListener(t *testing.T) {
 	}
 }
 
-// TestNewSocket checks that a listener is found whose process was not there when the
-// holders of sockets were listed.
+// TestNewSocket checks that a listener is found although its process started after
+// the holders of sockets were listed.
 func TestNewSocket(t *testing.T) {
 	t.Parallel()
 	sys := host(t)

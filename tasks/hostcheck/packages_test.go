@@ -14,7 +14,7 @@ func TestPackages(t *testing.T) {
 	for name, c := range map[string]struct {
 		program   string
 		installed string               // in the words of dpkg-query
-		source    engine.CommandResult // what apt says when it is asked
+		source    engine.CommandResult // the output of apt
 		ok        bool
 		detail    string
 	}{

@@ -13,7 +13,7 @@ import (
 // ever sees it.
 type Words []string
 
-// UnmarshalYAML takes a list or a text.
+// UnmarshalYAML decodes a list or a text.
 func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -26,7 +26,7 @@ func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 			if item.Kind != yaml.ScalarNode {
 				return errors.New("want a list of texts")
 			}
-			out[i] = item.Value // as it is written, also when it looks like a number
+			out[i] = item.Value // the text as written, also when it looks like a number
 		}
 		*w = out
 		return nil
@@ -34,7 +34,7 @@ func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 	return errors.New("want a command: a text, or a list of words")
 }
 
-// YAMLSchema describes it for references.
+// YAMLSchema returns the schema of Words for references.
 func (Words) YAMLSchema() map[string]any {
 	return map[string]any{"oneOf": []any{
 		map[string]any{"type": "string"},

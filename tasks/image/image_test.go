@@ -54,7 +54,7 @@ type fakeContainerd struct {
 	refs     []string
 	busy     int
 	atOnce   int
-	failures atomic.Int32      // so many imports fail as if containerd was starting
+	failures atomic.Int32      // number of imports that fail as though containerd were starting
 	broken   bool              // imports fail for good
 	labels   map[string]string // the set that an image is pinned for, by name
 }

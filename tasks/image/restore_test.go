@@ -33,7 +33,8 @@ func TestRevertRestoresPins(t *testing.T) {
 	if err != nil || now["a.b/one:2"] == "" {
 		t.Fatalf("the pins are %v, %v", now, err)
 	}
-	// As the agent merges the state before the run into the present one.
+	// The state to is the one before the run, merged into the present one as the
+	// agent does.
 	to := engine.State{"a.b/one:1": "pinned", "a.b/one:2": ""}
 	if err := PinRestorer.Restore(ctx, f.sys, "static-pods", now, to); err != nil {
 		t.Fatal(err)

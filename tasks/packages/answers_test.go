@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseDpkgStatus: installed packages and the names that they provide.
+// TestParseDpkgStatus: the parser returns installed packages and the names that they
+// provide.
 func TestParseDpkgStatus(t *testing.T) {
 	t.Parallel()
 	have := versions{}

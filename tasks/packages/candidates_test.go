@@ -16,7 +16,7 @@ type source struct {
 	t       *testing.T
 	sys     *tasktest.System
 	offers  []string
-	offline string // what the program says when no source answers
+	offline string // output of the program when no source answers
 	broken  bool   // one of apt's sources is down
 	lists   bool   // apt has read lists, into a directory of their own
 }

@@ -21,7 +21,7 @@ type distribution struct {
 	fresh     bool
 	strict    bool // the source has no version but the one that it offers
 	refreshed int
-	fail      []string // what the next managing commands say before they end with 100
+	fail      []string // outputs of the next managing commands, which exit with 100
 }
 
 func host(t *testing.T, program string, d *distribution) *tasktest.System {

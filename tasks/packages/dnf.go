@@ -9,8 +9,9 @@ import (
 	"deployer/tasks/hostcmd"
 )
 
-// dnf is the package manager of Red Hat's distributions and their derivatives. dnf
-// itself waits, silently, for another dnf; the lock of rpm is waited for here.
+// dnf is the package manager of Red Hat's distributions and their derivatives. The
+// program dnf waits for another dnf by itself, without output; this type waits for
+// the lock of rpm.
 type dnf struct{ options }
 
 func (dnf) name() string { return "dnf" }

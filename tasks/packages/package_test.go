@@ -108,7 +108,7 @@ func TestPackageFromAFileOnTheHost(t *testing.T) {
 	}
 }
 
-// TestOptions: the options of each package manager.
+// TestOptions checks the options of each package manager.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	yes := Package{InstallRecommends: true, AllowDowngrade: true, Purge: true, Autoremove: true}
@@ -176,7 +176,7 @@ func TestUpdateCache(t *testing.T) {
 		if n := look(Package{}); n != 1 {
 			t.Errorf("%s: with a new source: read %d times", program, n)
 		}
-		// Update without a package, as in the first task of many roles.
+		// The update without a package is the first task of many roles.
 		d.refreshed = 0
 		if tasktest.Check(t, sys, &Package{UpdateCache: true, CacheValidTime: time.Nanosecond}).Needed || d.refreshed != 1 {
 			t.Errorf("%s: the lists alone: read %d times, or something to change", program, d.refreshed)

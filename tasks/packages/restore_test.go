@@ -21,7 +21,7 @@ func TestRestorer(t *testing.T) {
 	tests := map[string]struct {
 		have, offered map[string]string
 		module        *Package
-		later         map[string]string // what the source offers when the step is reverted
+		later         map[string]string // packages of the source when the step is reverted
 		left          map[string]string
 		stays         string
 	}{

@@ -6,8 +6,8 @@ import (
 	"deployer/engine"
 )
 
-// Backups removes what runs have backed up on the host, the present run included. A revert
-// of these runs reports what it cannot restore.
+// Backups removes the backups of runs from the host, those of the present run
+// included. A revert of these runs reports what it cannot restore.
 type Backups struct {
 	All bool `yaml:"all" doc:"remove all backups; false removes those of secret steps and secret files. Default false"`
 }
@@ -28,7 +28,7 @@ func (b *Backups) Check(ctx context.Context, sys engine.System) (engine.Change, 
 	if !change.Needed && (!ok || !view.WouldChange("/")) {
 		return engine.NoChange(nil), nil
 	}
-	// A plan cannot have the id of the run that carries it out, nor its backups.
+	// A plan has neither the id of the run that applies it nor that run's backups.
 	return engine.Changed(engine.Effect{Kind: engine.EffectFile, Target: "backups of runs", Action: "remove"}), nil
 }
 

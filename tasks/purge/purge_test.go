@@ -130,7 +130,7 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// leaving is a host that has backups.
+// leaving is a host that has backups and leaves the cluster.
 type leaving struct {
 	*tasktest.System
 	has, would, purged bool
@@ -140,7 +140,7 @@ func (l *leaving) WouldChange(string) bool            { return l.would }
 func (l *leaving) WouldCreate(string) bool            { return false }
 func (l *leaving) PurgeModule(all bool) engine.Module { return &agentPurge{l, all} }
 
-// agentPurge stands for the module of the agent.
+// agentPurge is a fake of the agent's module.
 type agentPurge struct {
 	host *leaving
 	all  bool

@@ -110,8 +110,8 @@ func (r *Reboot) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("running %s: %w", hostcmd.Quote(argv), err)
-	// Above 128 the host that goes down has ended it; one that was asked before, by a
-	// run that was killed then, goes down already.
+	// A code above 128 means that the shutdown has ended the program; a host that a
+	// killed run asked before is already shutting down.
 	case res.Exit == 0, res.Exit > 128, again:
 		return nil, nil
 	}

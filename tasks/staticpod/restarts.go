@@ -17,7 +17,8 @@ const maxRestarts = 3
 // directories of their logs.
 type restarts map[string]int
 
-// restartsOf reads them from the names of log files, DIRECTORY/RESTARTS.log.
+// restartsOf returns the restarts from the names of log files,
+// DIRECTORY/RESTARTS.log.
 func restartsOf(logs []string) restarts {
 	found := restarts{}
 	for _, path := range logs {

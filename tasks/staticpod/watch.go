@@ -38,7 +38,7 @@ type watch struct {
 }
 
 // try returns nil when the pod runs and answers, and a *httpcheck.PermanentError when
-// waiting is useless.
+// a longer wait cannot help.
 func (w *watch) try(ctx context.Context) error {
 	logs := logFiles(w.sys, w.manifest)
 	if w.before == nil {

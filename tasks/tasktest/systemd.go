@@ -12,7 +12,7 @@ import (
 	"deployer/engine"
 )
 
-// Systemd plays systemctl and journalctl for a few units.
+// Systemd is a fake of systemctl and journalctl for a few units.
 type Systemd struct {
 	mu    sync.Mutex
 	units map[string]*FakeUnit

@@ -95,7 +95,7 @@ func (u *Unit) writeFile(ctx context.Context, sys engine.System) error {
 // loaded runs daemon-reload if needed, and returns the unit's status after it.
 func (u *Unit) loaded(ctx context.Context, sys engine.System, change engine.Change) (status, error) {
 	now, ok := change.CheckState.(status)
-	if !ok || u.Content != "" { // its file is another one than when Check looked
+	if !ok || u.Content != "" { // the file differs from the one that Check read
 		var err error
 		if now, err = show(ctx, sys, u.Name); err != nil {
 			return now, err

@@ -71,7 +71,7 @@ func unread(sys engine.System, name string, read []string) bool {
 		for _, n := range names {
 			entries, _ := os.ReadDir(sys.Path(filepath.Join(dir, n+".d"))) // most units have none
 			for _, e := range entries {
-				known := func(path string) bool { return filepath.Base(path) == e.Name() } // hidden by one of a stronger directory
+				known := func(path string) bool { return filepath.Base(path) == e.Name() } // a drop-in of a directory with precedence hides it
 				if strings.HasSuffix(e.Name(), ".conf") && !slices.ContainsFunc(read, known) {
 					return true
 				}

@@ -73,5 +73,5 @@ func (w *watch) stableFor(now status) time.Duration {
 	case "simple", "exec", "forking", "idle":
 		return defaultStable
 	}
-	return 0 // notify, dbus, oneshot and what is no service say themselves when they are ready
+	return 0 // units of type notify, dbus and oneshot, and units that are no services, report themselves when they are ready
 }

@@ -33,9 +33,10 @@ func imageOf(sys engine.System, file string) (image, bool) {
 	return image{name: string(m[1]), version: string(m[2])}, true
 }
 
-// imagesOf returns whether containerd has an image. Every image counts as present when
-// nothing is asked, or when containerd does not answer: then a refusal is the safer error.
-// Names are compared from their last slash on, because a registry may be left out.
+// imagesOf returns a function that reports whether containerd has an image. Every
+// image counts as present when asked is false or when containerd does not answer:
+// then a refusal is the safer error. Names are compared from their last slash on,
+// because a registry may be left out.
 func imagesOf(ctx context.Context, sys engine.System, asked bool) func(image) bool {
 	if !asked {
 		return func(image) bool { return true }

@@ -12,8 +12,8 @@ import (
 	"deployer/engine"
 )
 
-// Components reads versions and changes nothing. A host without any component has an
-// empty answer.
+// Components reads versions and changes nothing. The output of a host without any
+// component is empty.
 type Components struct{}
 
 var _ engine.Module = (*Components)(nil)
@@ -21,8 +21,8 @@ var _ engine.Module = (*Components)(nil)
 // ReadOnly is true.
 func (*Components) ReadOnly() bool { return true }
 
-// installed are programs that systemd units start. A program counts only where its unit
-// is there: a binary that was left behind runs nothing.
+// installed are programs that systemd units start. A program counts only where its
+// unit is there: a leftover binary does not run.
 var installed = []struct{ name, unit, path string }{
 	{"etcd", "/etc/systemd/system/etcd.service", "/usr/local/bin/etcd"},
 	{"kubelet", "/etc/systemd/system/kubelet.service", "/usr/local/bin/kubelet"},

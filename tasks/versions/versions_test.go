@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestComponents checks what the programs' own texts and manifests are read as, on hosts
-// with all components, with some, and with none.
+// TestComponents checks the versions that are read from the output of programs and
+// from manifests, on hosts with all components, with some, and with none.
 func TestComponents(t *testing.T) {
 	t.Parallel()
 	unit := "# Written by deployer.\n"
@@ -62,7 +62,7 @@ func TestComponents(t *testing.T) {
 			sys.Write(t, path, content, 0o755)
 		}
 		sys.Exec = func(_ context.Context, cmd engine.Command) (engine.CommandResult, error) {
-			text, err := os.ReadFile(sys.Path(strings.TrimPrefix(cmd.Argv[0], sys.Root))) // a program here is the text that it prints
+			text, err := os.ReadFile(sys.Path(strings.TrimPrefix(cmd.Argv[0], sys.Root))) // a program of this test is a file with its output
 			if err != nil || len(text) == 0 {
 				return engine.CommandResult{Exit: 1}, err
 			}

@@ -10,8 +10,8 @@ import (
 	"deployer/engine"
 )
 
-// Context is an engine.ActionContext whose answers are given by its fields. The zero value
-// is a context without hosts.
+// Context is an engine.ActionContext that answers with the values of its fields. The
+// zero value is a context without hosts.
 type Context struct {
 	Name     string
 	Run      string // id of the run

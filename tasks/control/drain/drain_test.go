@@ -55,7 +55,7 @@ func TestDrainRetriesWhileABudgetForbidsEviction(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
-		putBudget(api, 1) // the pod serves elsewhere by now
+		putBudget(api, 1) // the pod runs on another node by now
 	}()
 	done, err := Drain(t.Context(), c, "n1", Options{Timeout: 20 * time.Second}, func(text string) { said = append(said, text) })
 	if err != nil || done.Evicted != 2 {
@@ -141,8 +141,8 @@ func TestLostAPIErrorNamesTheUncordonCommand(t *testing.T) {
 	}
 }
 
-// TestPodOfATerminatingNamespace: the API refuses its eviction, and it goes with its
-// namespace.
+// TestPodOfATerminatingNamespace: the API refuses the eviction of a pod that is
+// deleted with its namespace.
 func TestPodOfATerminatingNamespace(t *testing.T) {
 	t.Parallel()
 	api := &kubetest.API{}
@@ -238,7 +238,8 @@ func cordonBy(api *kubetest.API, mark string) {
 	api.Put("/api/v1/nodes/n1", node)
 }
 
-// words returns the message and the detail of a failure.
+// words returns the message and the detail of a failure, or the text of any other
+// error.
 func words(err error) string {
 	var f *engine.Failure
 	if errors.As(err, &f) {

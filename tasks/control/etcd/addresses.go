@@ -14,9 +14,9 @@ import (
 	"deployer/tasks/stat"
 )
 
-// Addresses is the action `etcd_addresses`: it fails unless the members of etcd are down
-// because their hosts have other addresses than the members know of each other, and changes
-// nothing.
+// Addresses is the action `etcd_addresses`: it fails unless the members of etcd are
+// down because their hosts have other addresses than those in the member list, and
+// changes nothing.
 //
 // Output: reason, for people.
 type Addresses struct {

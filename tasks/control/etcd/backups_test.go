@@ -9,8 +9,9 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// reportOfMember is the output of a member whose clock says 1000000 and whose snapshots are
-// due every six hours. Changes replace lines by their first word, or add them.
+// reportOfMember returns the output of a member whose clock says 1000000 and whose
+// snapshots are due every six hours. Changes replace lines by their first word, or
+// add lines.
 func reportOfMember(changes ...string) string {
 	lines := []string{"now 1000000", "timer active", "since 10000", "result success", "ended 998200"}
 	for i := range 5 {

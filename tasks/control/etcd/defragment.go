@@ -74,7 +74,7 @@ func (d *Defragment) Apply(ctx context.Context, actx engine.ActionContext, _ eng
 	survey := Take(ctx, open, hosts)
 	full := noSpace(ctx, open, survey, hosts)
 	if full {
-		pause = 0 // nobody can write, so each second counts
+		pause = 0 // no client can write, so each second counts
 		if err := d.compact(ctx, open, survey, hosts, actx.Progress); err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func TestFullDatabase(t *testing.T) {
 		f := newFake("m1", "m2", "m3")
 		f.inUse, f.history, f.quota, f.alarms = 32<<20, tt.history, 32<<20, []string{"NOSPACE on member 1"}
 		s := run(t, f, "m1", nil)
-		action := NewDefragment() // its pause of 36 s is none here
+		action := NewDefragment() // the pause of 36 s does not apply while a database is full
 		change, err := action.Check(t.Context(), s)
 		if err != nil || len(change.Effects) != 5 {
 			t.Fatalf("%s: change %+v, error %v; want history, three members and the alarm", name, change, err)

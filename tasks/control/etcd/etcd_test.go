@@ -142,8 +142,8 @@ func TestTimeoutErrorContainsTheLastState(t *testing.T) {
 	}
 }
 
-// run returns the context of an action on host, in a cluster of three masters with the
-// given etcd.
+// run returns the context of an action on host, in a cluster of three masters with
+// the fake etcd f.
 func run(t *testing.T, f *fake, host string, data map[string]bool) *actiontest.Context {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{Name: "test"}, []cluster.Host{

@@ -18,10 +18,10 @@ type fake struct {
 	mu      sync.Mutex
 	entries []Entry
 	up      map[string]bool // by host
-	behind  int             // times that a learner still lags
+	behind  int             // number of promotions that fail because the learner lags
 	leaders map[string]uint64
 	done    []string
-	worst   string // why a change was unsafe when it was asked for
+	worst   string // reason why a change was unsafe when it was requested
 	nextID  uint64
 	sizes   map[string]int64 // of database files; by default 4 MiB
 	inUse   int64
@@ -108,8 +108,8 @@ func (m *fakeMember) self() (Entry, error) {
 
 func (m *fakeMember) Close() error { return nil }
 
-// Range returns one key a page, and fails like a client whose bound an answer exceeds for
-// more than two keys.
+// Range returns one key a page, and fails for more than two keys as if the answer
+// were too large.
 func (m *fakeMember) Range(_ context.Context, from string, limit int64) ([]Pair, error) {
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()

@@ -114,7 +114,8 @@ func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluste
 	for _, master := range c.Masters {
 		look(master, apiServerManifest)
 	}
-	// By index: a copy of the whole probe would read what other goroutines write.
+	// The loop uses the index: a copy of the whole probe would read fields that other
+	// goroutines write.
 	for i := range probes {
 		look(probes[i].Name, memberMark)
 	}

@@ -11,7 +11,8 @@ import (
 	"deployer/tasks/control/actiontest"
 )
 
-// moveAway makes the member of a host one that is listed under another address and is down.
+// moveAway makes the member of a host one that is down and listed with another
+// address.
 func (f *fake) moveAway(name string) {
 	f.up[name] = false
 	for i, e := range f.entries {
@@ -57,8 +58,8 @@ func TestMemberWithANewAddressIsListedWithIt(t *testing.T) {
 	}
 }
 
-// TestOnlyMemberChangesItsPeerURL: no other member can change the list of a cluster that has
-// one, so it does so when it serves.
+// TestOnlyMemberChangesItsPeerURL: the only member of a cluster changes its own peer
+// URL when it serves, because no other member can.
 func TestOnlyMemberChangesItsPeerURL(t *testing.T) {
 	ctx := context.Background()
 	f := newFake("m1")
@@ -87,7 +88,8 @@ func TestPeerURLStaysWhileAnotherMemberIsDown(t *testing.T) {
 	}
 }
 
-// TestAddressOfAnotherMember: a host has the address that another member is listed with.
+// TestAddressOfAnotherMember: a host is found by its name although another member is
+// listed with its address.
 func TestAddressOfAnotherMember(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	f.moveAway("m2")
@@ -99,8 +101,8 @@ func TestAddressOfAnotherMember(t *testing.T) {
 	}
 }
 
-// downAt is a cluster of three masters of which no member answers; the units of hosts have
-// other addresses.
+// downAt returns a cluster of three masters of which no member answers; the units of
+// the moved hosts have other addresses.
 func downAt(t *testing.T, moved ...string) *actiontest.Context {
 	f := newFake("m1", "m2", "m3")
 	f.up = map[string]bool{}

@@ -194,7 +194,7 @@ func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 		inner := actx.RunFunc
 		actx.RunFunc = func(ctx context.Context, host, module string, args engine.Module) (engine.Result, error) {
 			if part, ok := args.(*stat.Part); ok {
-				part.Bytes = 19 // the host sends the whole file
+				part.Bytes = 19 // the host sends the whole file for each part
 			}
 			res, err := inner(ctx, host, module, args)
 			if _, ok := args.(*stat.Stat); ok {
@@ -217,8 +217,9 @@ func TestFilesAboveTheLimitAreRejected(t *testing.T) {
 	}
 }
 
-// TestFilesOfKilledRunsAreRemoved: a temporary file whose process was killed goes at the next
-// fetch to its directory; one that is written, a link, and a file of another name stay.
+// TestFilesOfKilledRunsAreRemoved: the next fetch to a directory removes the
+// temporary files of killed processes there; a file that is being written, a link,
+// and a file of another name stay.
 func TestFilesOfKilledRunsAreRemoved(t *testing.T) {
 	t.Parallel()
 	actx, sys := newContext(t)

@@ -1,5 +1,5 @@
-// Package hook runs programs on the controller and sends HTTP requests from it, for other
-// systems that have to know of work on a host: a load balancer, a database, a ticket.
+// Package hook runs programs on the controller and sends HTTP requests from it, to
+// inform other systems about work on a host: a load balancer, a database, a ticket.
 package hook
 
 import (
@@ -55,7 +55,7 @@ func (h *Hook) Validate() error {
 	return nil
 }
 
-// Check changes nothing and asks nobody: a hook always runs.
+// Check changes nothing and contacts no system: a hook always runs.
 func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, error) {
 	if err := h.Validate(); err != nil {
 		return engine.Change{}, err
@@ -67,8 +67,8 @@ func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, erro
 	return engine.Changed(effect), nil
 }
 
-// Apply runs the hook. The output of a command has stdout and stderr, their ends; that of a
-// request has status.
+// Apply runs the hook. The output of a command has the ends of stdout and stderr;
+// that of a request has status.
 func (h *Hook) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("not done within %s", h.Timeout))
 	defer cancel()
@@ -94,7 +94,7 @@ func (h *Hook) environment(actx engine.ActionContext) []string {
 	return out
 }
 
-// text returns a text of a variable; empty when there is none.
+// text returns the value of a variable that is a text; empty when there is none.
 func text(vars map[string]any, name, key string) string {
 	m, _ := vars[name].(map[string]any)
 	s, _ := m[key].(string)

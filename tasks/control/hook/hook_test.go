@@ -31,7 +31,7 @@ func apply(ctx context.Context, h *Hook) (engine.Output, error) {
 	return h.Apply(ctx, newContext(), change)
 }
 
-// text returns message and detail of an error.
+// all returns message and detail of an error.
 func all(err error) string {
 	if f, ok := errors.AsType[*engine.Failure](err); ok {
 		return f.Message + "\n" + f.Detail
@@ -83,7 +83,8 @@ func TestCommandThatFails(t *testing.T) {
 	}
 }
 
-// TestCommandMayLeaveADaemon checks that a program succeeds whose child holds its output.
+// TestCommandMayLeaveADaemon checks that a program succeeds although its child holds
+// its output open.
 func TestCommandMayLeaveADaemon(t *testing.T) {
 	t.Parallel()
 	h := New()

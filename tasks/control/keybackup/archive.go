@@ -69,8 +69,9 @@ func pack(cluster string, files keyring.Files, external []string, now time.Time)
 	return out.Bytes(), nil
 }
 
-// unpack returns the files of an archive. unpack fails for an archive that is not whole: with
-// an entry that is no plain file, unknown or double, or without a key that a cluster needs.
+// unpack returns the files of an archive. unpack fails for an archive that is not
+// whole: with an entry that is no plain file, that is unknown or that appears twice,
+// or without a key that a cluster needs.
 func unpack(archive []byte, now time.Time) (keyring.Files, Description, error) {
 	var about Description
 	files := keyring.Files{}

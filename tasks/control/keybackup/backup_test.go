@@ -30,7 +30,8 @@ func newKeys(t *testing.T) *keyring.Keys {
 	return keys
 }
 
-// newContext returns a master of the cluster prod, whose file at /keys has a content.
+// newContext returns the context of a master of the cluster prod with a file at
+// /keys.
 func newContext(t *testing.T, keys *keyring.Keys, present string) *actiontest.Context {
 	t.Helper()
 	ring := &keyring.Keyring{}
@@ -82,7 +83,8 @@ func save(t *testing.T, s *actiontest.Context, action *Save) string {
 	return text
 }
 
-// TestKeysAreSavedAndRead: each recipient opens the same keys; nobody sees them before.
+// TestKeysAreSavedAndRead: each recipient can decrypt the same keys, which are not
+// readable before.
 func TestKeysAreSavedAndRead(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
@@ -115,8 +117,8 @@ func TestKeysAreSavedAndRead(t *testing.T) {
 	}
 }
 
-// TestPresentKeysStay: a file is made anew only when the keys or the recipients are others,
-// or when it is not whole.
+// TestPresentKeysStay: a file is written again only when the keys or the recipients
+// have changed, or when it is not whole.
 func TestPresentKeysStay(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t)
@@ -170,8 +172,8 @@ func TestNextAuthoritiesAreSaved(t *testing.T) {
 	}
 }
 
-// TestExternalAuthorityIsSavedWithoutKey: the archive says which keys are outside of the
-// cluster; without that it is not whole.
+// TestExternalAuthorityIsSavedWithoutKey: the archive lists the keys that are outside
+// of the cluster; without the list it is not whole.
 func TestExternalAuthorityIsSavedWithoutKey(t *testing.T) {
 	t.Parallel()
 	files := newKeys(t).Files()
@@ -202,7 +204,7 @@ func TestSaveErrors(t *testing.T) {
 	}
 }
 
-// TestReadErrors: a file that is not the one of the cluster, or not whole, is refused.
+// TestReadErrors: a file of another cluster, or one that is not whole, is refused.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	identity, public := newIdentity(t)

@@ -17,8 +17,8 @@ import (
 
 var updateFormats = flag.Bool("update-formats", false, "write the golden file of the present format of archives anew, with new keys")
 
-// archiveV1 has the entries of an archive in format 1, with keys of a test. It stays as it is
-// when another format comes: archives of format 1 are read, because they are backups.
+// archiveV1 has the entries of an archive in format 1, with keys of a test. The file
+// never changes: archives of format 1 stay readable, because they are backups.
 const archiveV1 = "testdata/keys-format-1.json"
 
 // entry is an entry of an archive.
@@ -94,7 +94,7 @@ func TestArchiveFormat(t *testing.T) {
 	if err := json.Unmarshal([]byte(want[0].Content), &about); err != nil {
 		t.Fatal(err)
 	}
-	now := about.Created.Add(time.Hour) // the authorities are valid then
+	now := about.Created.Add(time.Hour) // a time at which the authorities are valid
 	files, read, err := unpack(golden.Bytes(), now)
 	if err != nil || read.Cluster != "prod" || read.Format != 1 {
 		t.Fatalf("an archive of format 1: %+v, %v", read, err)

@@ -18,7 +18,7 @@ import (
 // the files of the masters or, for a new cluster, with new ones. Load writes nothing to
 // hosts; the module `ca_files` writes the files.
 //
-// It belongs into a run_once task behind `ca_read`, registered on every master. In a dry
+// Its place is a run_once task behind `ca_read`, registered on every master. In a dry
 // run it creates keys too, in memory only, so that later tasks can be checked.
 type Load struct {
 	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`

@@ -59,8 +59,8 @@ func TestLoadCreatesKeysOnceAndReadsThemLater(t *testing.T) {
 	}
 }
 
-// The keys of a backup are those of masters that hold none, and must be those of masters
-// that hold some.
+// TestLoadTakesTheKeysOfABackup: masters without keys get the keys of a backup;
+// masters with keys must have the same ones.
 func TestLoadTakesTheKeysOfABackup(t *testing.T) {
 	ctx := context.Background()
 	backup, _, err := keyring.Complete(nil, time.Now(), 0, nil)
@@ -104,8 +104,9 @@ func TestLoadTakesTheKeysOfABackup(t *testing.T) {
 	}
 }
 
-// No new key is created when a master has registered no files: that master may hold the
-// CA that has signed the certificates of the others.
+// TestLoadCreatesNoKeysWhenAMasterHasNotRegistered: no new key is created when a
+// master has registered no files, because that master may hold the CA that has signed
+// the certificates of the others.
 func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 	skipped := engine.Output{"skipped": true}
 	failed := engine.Output{"failed": true}
@@ -127,7 +128,8 @@ func TestLoadCreatesNoKeysWhenAMasterHasNotRegistered(t *testing.T) {
 	}
 }
 
-// Hosts of a cluster whose masters have lost their files do not trust new authorities.
+// TestLoadCreatesNoAuthorityBesideAClusterInUse: no new authority is created for a
+// cluster whose masters have lost their files, because its hosts would not trust it.
 func TestLoadCreatesNoAuthorityBesideAClusterInUse(t *testing.T) {
 	there, not := engine.Output{"exists": true}, engine.Output{"exists": false}
 	for name, tt := range map[string]struct {
@@ -171,8 +173,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// An existing cluster without a password for its BGP sessions gets one only when the
-// inventory requests it.
+// TestLoadCreatesABGPPasswordOnRequest: an existing cluster without a password for
+// its BGP sessions gets one only when the inventory requests it.
 func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
 	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
@@ -193,8 +195,9 @@ func TestLoadCreatesABGPPasswordOnRequest(t *testing.T) {
 	}
 }
 
-// A cluster with data in etcd gets a new encryption key only on request: Secrets that
-// are encrypted with the lost key would become unreadable without a warning.
+// TestNewEncryptionKeyIsRefusedWhereEtcdHasData: a cluster with data in etcd gets a
+// new encryption key only on request: Secrets that are encrypted with the lost key
+// would become unreadable without a warning.
 func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {
@@ -233,7 +236,8 @@ func TestNewEncryptionKeyIsRefusedWhereEtcdHasData(t *testing.T) {
 	}
 }
 
-// A dry run returns no digests of keys that only the real run creates.
+// TestDryRunReturnsNoDigestsOfNewKeys: a dry run returns no digests of keys that only
+// the real run creates.
 func TestDryRunReturnsNoDigestsOfNewKeys(t *testing.T) {
 	s, _ := newContext(map[string]engine.Output{"m1": output(nil), "m2": output(nil)})
 	s.Check = true

@@ -66,8 +66,9 @@ func TestMergeIgnoresATruncatedFile(t *testing.T) {
 	}
 }
 
-// A host that is killed during its first write has any prefix of the list of files.
-// Complete must complete the keys from every prefix.
+// TestCompleteRecoversFromEveryInterruptedWrite: a host that is killed during its
+// first write has a prefix of the list of files. Complete must complete the keys from
+// every prefix.
 func TestCompleteRecoversFromEveryInterruptedWrite(t *testing.T) {
 	files := newKeys(t).Files()
 	for n := range Paths() {

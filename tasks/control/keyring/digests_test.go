@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A digest changes only with its file, and cannot be computed without the key of the
-// cluster's CA.
+// TestDigests: a digest changes only with its file, and cannot be computed without
+// the key of the cluster's CA.
 func TestDigests(t *testing.T) {
 	keys := newKeys(t)
 	before := keys.Digests()

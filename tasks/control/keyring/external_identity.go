@@ -14,8 +14,8 @@ import (
 	"deployer/tasks/control/actionctx"
 )
 
-// identityReread is the remaining lifetime of the controller's certificate from which on it
-// is read again, because a newer one may be there.
+// identityReread is the remaining lifetime of the controller's certificate from which
+// on it is read again, because the host may have a newer one.
 const identityReread = 15 * time.Minute
 
 // Identity returns a client certificate of the controller: with an external authority the
@@ -95,7 +95,7 @@ type hostCertificate struct {
 	cluster.Certificate
 }
 
-// identityFiles lists the certificates by which the controller may be known.
+// identityFiles lists the certificates with which the controller may authenticate.
 func identityFiles(c *cluster.Cluster, authority string) []hostCertificate {
 	var out []hostCertificate
 	for _, host := range c.Order {

@@ -70,7 +70,8 @@ func TestExternalAuthorities(t *testing.T) {
 	}
 }
 
-// TestOneExternalAuthority: the others are made, sign and rotate as ever.
+// TestOneExternalAuthority: the other authorities are created, sign and rotate as
+// without an external one.
 func TestOneExternalAuthority(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -75,7 +75,7 @@ func mergeAuthority(d domain, held map[string]Files) (Files, error) {
 		if m.signer != nil && m.signer.Equal(signer) {
 			merged[d.keyPath] = m.keyPEM
 		}
-		// A file that says the same stays as it was written.
+		// A file with the same certificates keeps its content.
 		if slices.EqualFunc(m.trusted, trusted, (*x509.Certificate).Equal) {
 			merged[d.certPath] = m.certPEM
 		}

@@ -39,8 +39,9 @@ func authorityOf(t *testing.T, k *Keys) *Authority {
 	return a
 }
 
-// TestRotationOfAnAuthority leads through all stages: at each, leaves of the stage before
-// verify, and the ones of two stages before no more when the former authority is dropped.
+// TestRotationOfAnAuthority goes through all stages: at each stage, leaves of the
+// stage before verify, and leaves of the former authority do not verify after it is
+// dropped.
 func TestRotationOfAnAuthority(t *testing.T) {
 	steady, trusted, signing, dropped := stages(t)
 	all := []*Keys{steady, trusted, signing, dropped}
@@ -172,7 +173,7 @@ func TestMergeOfRotatedAuthorities(t *testing.T) {
 	}
 }
 
-// describe returns who signs, the stage, and the trusted certificates of the cluster
+// describe returns the signer, the stage, and the trusted certificates of the cluster
 // authority.
 func describe(t *testing.T, k *Keys) []string {
 	t.Helper()
@@ -201,11 +202,11 @@ func TestKeyringAcceptsTheNextStage(t *testing.T) {
 	}
 }
 
-// process is a server with a certificate that trusts the authorities of its host's file
-// from its last start.
+// process is a server with a certificate. It trusts the authorities that its host's
+// file had at the last start.
 type process struct {
 	trusts []*x509.Certificate
-	leaf   *x509.Certificate // that it serves and shows to others
+	leaf   *x509.Certificate // the certificate that it serves and presents to other processes
 }
 
 // world is a cluster in the middle of rotations: the files of the masters, and a process
@@ -245,7 +246,8 @@ func (w *world) masters() map[string]Files {
 	return held
 }
 
-// write writes files of a host as the module ca_files does, and is killed behind n of them.
+// write writes the files of a host as the module ca_files does; the process is killed
+// after n files.
 func (w *world) write(host string, keys *Keys, n int) {
 	for _, f := range keys.Share(Share{Master: host[0] == 'm', Node: true}) {
 		if n--; n < 0 {
@@ -255,8 +257,8 @@ func (w *world) write(host string, keys *Keys, n int) {
 	}
 }
 
-// renew issues a leaf when the present one is not of the first authority of the host's
-// file, as the module certificate does.
+// renew issues a leaf when the present one was not signed by the first authority of
+// the host's file, as the module certificate does.
 func (w *world) renew(host string, keys *Keys) {
 	certs, err := ParseCertificates(w.files[host][ClusterCert])
 	if err != nil {
@@ -276,7 +278,7 @@ func (w *world) renew(host string, keys *Keys) {
 	p.leaf = pair.Leaf
 }
 
-// restart starts the process of a host anew.
+// restart restarts the process of a host.
 func (w *world) restart(host string) {
 	certs, err := ParseCertificates(w.files[host][ClusterCert])
 	if err != nil {
@@ -360,8 +362,8 @@ func (w *world) install() {
 	})
 }
 
-// rotate is deployer certs rotate-ca, as the playbook has it. It returns true when it has
-// come to its end.
+// rotate rotates the authority as the playbook of deployer certs rotate-ca does. It
+// returns true when the rotation is complete.
 func (w *world) rotate() bool {
 	keys := w.load()
 	trust := func(host string) bool {
@@ -407,7 +409,7 @@ func (w *world) rotate() bool {
 	return w.each("phase 3", trust)
 }
 
-// TestRotationsThatAreKilled rotates again and again, with kills anywhere, crashes of
+// TestRotationsThatAreKilled rotates repeatedly, with kills at any place, crashes of
 // processes and installs in between. Every process trusts every other one after each
 // event.
 func TestRotationsThatAreKilled(t *testing.T) {
@@ -432,7 +434,7 @@ func TestRotationsThatAreKilled(t *testing.T) {
 			}
 			w.require("a run")
 		}
-		// A host that was off gets everything from an install that comes to its end.
+		// A host that was off gets all files from an install that completes.
 		w.off = ""
 		keys := w.load()
 		for _, host := range w.hosts() {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// forged returns a request with a made-up RSA key and an invalid signature.
+// forged returns a request with an invented RSA key and an invalid signature.
 func forged(t *testing.T, bits uint, exponent int) []byte {
 	t.Helper()
 	n := new(big.Int).SetBit(big.NewInt(1), int(bits)-1, 1)
@@ -50,7 +50,8 @@ func forged(t *testing.T, bits uint, exponent int) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: requestType, Bytes: der})
 }
 
-// A request with a key that is too large is rejected before its signature is verified.
+// TestHugeKeysAreRejectedWithoutVerification: a request with a key that is too large
+// is rejected before its signature is verified.
 func TestHugeKeysAreRejectedWithoutVerification(t *testing.T) {
 	for bits, want := range map[uint]string{
 		1024: "1024 bits", 4104: "4104 bits", 65536: "65536 bits", 1 << 20: "1048576 bits",

@@ -71,8 +71,8 @@ func TestPodCIDRsOfANewClusterDoNotWaitForTheAPI(t *testing.T) {
 	}
 }
 
-// TestPodCIDRsOfARestore: no API responds, and the Node objects of the snapshot keep their
-// ranges, those of hosts that are gone as well.
+// TestPodCIDRsOfARestore: without an API, the Node objects of the snapshot keep their
+// ranges, also those whose hosts no longer exist.
 func TestPodCIDRsOfARestore(t *testing.T) {
 	s := newContext(t, nil)
 	s.Results["n1"]["restored"] = engine.Output{"pod_cidrs": map[string]any{"m1": "10.244.3.0/24", "old": "10.244.0.0/24"}}

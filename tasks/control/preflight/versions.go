@@ -69,8 +69,8 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 // keepAdvice is the advice for versions that a restore would change.
 const keepAdvice = "write the version in use into the inventory until this command has ended, as cluster.kubernetes or in overrides of the host; then upgrade"
 
-// missingImages returns a row for each manifest whose image the host does not have, and does
-// not get by this upgrade: somebody changed it.
+// missingImages returns a row for each manifest whose image the host does not have,
+// and does not get by this upgrade: another user changed the manifest.
 func missingImages(actx engine.ActionContext, name string, wanted []cluster.Running) []report.Row {
 	var rows []report.Row
 	for _, w := range wanted {

@@ -24,8 +24,8 @@ func withMissingImage(out engine.Output, component, image string) engine.Output 
 	return out
 }
 
-// TestVersionsInUse checks which versions the report refuses, for all hosts together, and
-// which command it names.
+// TestVersionsInUse checks the versions that the report refuses, for all hosts
+// together, and the commands that it recommends.
 func TestVersionsInUse(t *testing.T) {
 	hosts := []cluster.Host{
 		{Name: "m1", Address: "10.0.0.1", Roles: []string{"master"}}, {Name: "m2", Address: "10.0.0.2", Roles: []string{"minion"}},

@@ -56,7 +56,7 @@ func (r *Reboot) Apply(ctx context.Context, actx engine.ActionContext, _ engine.
 	if err := r.test(ctx, actx, timeout-time.Since(began)); err != nil {
 		return nil, err
 	}
-	// From here on only a run that goes on from this one finds it done.
+	// From here on only a run that resumes this one finds the reboot done.
 	if err := settled(actx.RunOn(ctx, actx.Host(), "host_reboot", &reboot.Reboot{Step: actx.Step(), Done: true})); err != nil {
 		return nil, err
 	}

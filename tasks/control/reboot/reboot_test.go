@@ -19,7 +19,8 @@ type lost struct{}
 func (lost) Error() string   { return "connection lost" }
 func (lost) Retryable() bool { return true }
 
-// rebootScript is a host with prepared answers to its module and commands, in order.
+// rebootScript is a host with scripted answers to its module and its commands, in
+// order.
 type rebootScript struct {
 	actx    *actiontest.Context
 	answers []func() (engine.Result, error) // answers of the module, in order
@@ -66,7 +67,7 @@ func refuses() (engine.Result, error) {
 
 func TestReboot(t *testing.T) {
 	t.Parallel()
-	// A command that is tried again stands in did once.
+	// A command that is retried stands in did once.
 	for name, c := range map[string]struct {
 		host *rebootScript
 		args Reboot

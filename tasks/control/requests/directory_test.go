@@ -11,8 +11,9 @@ import (
 	"deployer/cluster/external"
 )
 
-// TestIndexFormats: an index without a number is read, one with an unknown number is refused
-// before anything else of it is decoded, and the present form is that of its number.
+// TestIndexFormats: an index without a number is read; one with an unknown number is
+// refused before the rest of it is decoded; the present writer produces the golden
+// file of the present format.
 func TestIndexFormats(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "requests-1.json"))
 	if err != nil {

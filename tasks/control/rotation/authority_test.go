@@ -12,7 +12,8 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// newRotatingLab is a cluster of two masters, a minion, and a minion that is off.
+// newRotatingLab returns a cluster of two masters, a minion, and a minion that is
+// off.
 func newRotatingLab(t *testing.T) *lab {
 	l := newLab(t)
 	c, _ := engine.Service[*cluster.Cluster](l.Provided)
@@ -136,8 +137,8 @@ func TestAuthorityRefuses(t *testing.T) {
 	}
 }
 
-// TestPublished: the action waits for the ConfigMaps of the cluster, takes away what API
-// servers keep, and starts the pods of cluster DNS anew once.
+// TestPublished: the action waits for the ConfigMaps of the cluster, removes the
+// certificates that API servers keep, and restarts the pods of cluster DNS once.
 func TestPublished(t *testing.T) {
 	l := newRotatingLab(t)
 	keys, err := l.ring.Keys()

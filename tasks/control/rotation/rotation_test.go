@@ -95,7 +95,8 @@ func (l *lab) secret(name, prefix string) {
 	l.values["/registry/secrets/default/"+name] = prefix
 }
 
-// serve starts the API server of a master: every write gives the value in etcd its prefix.
+// serve starts the API server of a master, which writes each value to etcd with its
+// prefix.
 func (l *lab) serve(t *testing.T, keys *keyring.Keys, master string) {
 	t.Helper()
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -202,7 +203,7 @@ func (l *lab) step(t *testing.T, step string, want ...any) engine.Change {
 	return change
 }
 
-// encrypt lets API servers run with the new key first.
+// encrypt makes the API servers of masters encrypt with the new key.
 func (l *lab) encrypt(masters ...string) {
 	for _, m := range masters {
 		l.prefix[m] = newPrefix
@@ -274,8 +275,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationContinuesToDrop checks that a rotation which was killed while it dropped a
-// key does not bring the key back, unless an object needs it.
+// TestRotationContinuesToDrop checks that a rotation which was killed during the step
+// drop does not restore the dropped key, unless an object needs it.
 func TestRotationContinuesToDrop(t *testing.T) {
 	l := newLab(t)
 	keys, _ := l.ring.Keys()
@@ -335,8 +336,8 @@ func TestRewriteRefusesAnAPIServerThatDoesNotFollow(t *testing.T) {
 	}
 }
 
-// TestDryRunNeedsNoRewrite checks that a dry run comes to its end though no object is
-// written, and that it shows how many would be.
+// TestDryRunNeedsNoRewrite checks that a dry run completes although no object is
+// written, and that it shows how many objects would be written.
 func TestDryRunNeedsNoRewrite(t *testing.T) {
 	l := newLab(t)
 	l.Check = true

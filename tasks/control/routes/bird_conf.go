@@ -23,7 +23,7 @@ func sessions(conf string) []session {
 	for _, m := range protocol.FindAllStringSubmatch(conf, -1) {
 		out = append(out, session{address: m[1],
 			client: strings.Contains(m[2], "  rr client;\n"),
-			// The filter lets in what other nodes announce.
+			// The filter accepts the routes that other nodes announce.
 			reflector: strings.Contains(m[2], "bgp_next_hop != ")})
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// The keys of what is read from a snapshot (k8s.io/kubernetes pkg/registry).
+// The keys that are read from a snapshot (k8s.io/kubernetes pkg/registry).
 const (
 	nodesPrefix = "/registry/minions/"
 	// rootCA is a ConfigMap that the controller manager writes, with the certificate of the
@@ -78,7 +78,8 @@ func Read(path string, keys keyring.Files) (Content, error) {
 		return c, fmt.Errorf("the keys do not belong to the snapshot: they do not decrypt %d of its %d encrypted values, such as %s",
 			len(unreadable), c.Encrypted, unreadable[0])
 	}
-	// Keys that decrypt are the right ones, and the authority may have been rotated since.
+	// Keys that decrypt are those of the cluster, whose authority may have been
+	// rotated since.
 	own, others := certificates(keys[keyring.ClusterCert]), certificates(trusted)
 	if c.Encrypted == 0 && len(others) > 0 && !slices.ContainsFunc(own, func(o string) bool { return slices.Contains(others, o) }) {
 		return c, fmt.Errorf("the keys do not belong to the snapshot: its cluster has the authority with the fingerprint %s, and the certificate of the keys has %s",

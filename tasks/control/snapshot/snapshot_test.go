@@ -25,7 +25,7 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// write is one change of a key; no value deletes it.
+// write is one change of a key; an empty value deletes the key.
 type write struct{ key, value string }
 
 // save writes a snapshot of some writes, with the digest at its end.
@@ -69,8 +69,8 @@ func save(t *testing.T, writes ...write) string {
 	return path
 }
 
-// newKeys returns the keys of a new cluster, and a function that encrypts like its API
-// server.
+// newKeys returns the keys of a new cluster, and a function that encrypts like its
+// API server.
 func newKeys(t *testing.T) (*keyring.Keys, func(key, text string) string) {
 	t.Helper()
 	keys, _, err := keyring.Complete(nil, time.Now(), 0, nil)
@@ -170,7 +170,8 @@ func TestKeysOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestSnapshotThatChanged: a restore does not continue with another file than it began with.
+// TestSnapshotThatChanged: a restore does not continue with a file other than the one
+// that it began with.
 func TestSnapshotThatChanged(t *testing.T) {
 	t.Parallel()
 	first, second := save(t, write{web, "x"}), save(t, write{web, "y"})
@@ -198,7 +199,7 @@ func TestAuthorityThatWasRotated(t *testing.T) {
 	}
 }
 
-// TestDamagedSnapshots: a file that is not as etcd has written it is refused.
+// TestDamagedSnapshots: a file that differs from what etcd has written is refused.
 func TestDamagedSnapshots(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile(save(t, write{web, "x"}))

@@ -82,7 +82,8 @@ func (s *Survey) hosts(actx engine.ActionContext) map[string]compare.Host {
 	return out
 }
 
-// cluster asks etcd and the API. An error is the reason why neither can be asked.
+// cluster reads the state of etcd and of the API. An error is the reason why neither
+// can be read.
 func (s *Survey) cluster(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, found *compare.Observed) error {
 	ring, err := keyring.Of(actx)
 	if err != nil {

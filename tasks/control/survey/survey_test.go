@@ -20,8 +20,8 @@ func action() *survey.Survey {
 	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Proxy: "proxy", Versions: "versions"}
 }
 
-// newContext returns the context of a cluster of one master and one minion that have registered what a kubelet
-// leaves, and whose keys cannot be read.
+// newContext returns the context of a cluster of one master and one minion that have
+// registered the state of a kubelet, and whose keys cannot be read.
 func newContext(t *testing.T, found *compare.Observed) *actiontest.Context {
 	t.Helper()
 	c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{

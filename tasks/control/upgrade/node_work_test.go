@@ -90,7 +90,8 @@ func TestChangesOfEtcd(t *testing.T) {
 	}
 }
 
-// TestNodeWork checks what is read from the API, and what the flag --drain makes of it.
+// TestNodeWork checks the values that are read from the API, and the effect of the
+// flag --drain on them.
 func TestNodeWork(t *testing.T) {
 	api := &kubetest.API{}
 	api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}})
