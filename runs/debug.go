@@ -27,9 +27,9 @@ func (c Runner) Debug(s debug.Session, o Options) (*Run, error) {
 	return r, nil
 }
 
-// OpenConnector returns a connector to the hosts of the run, for programs beside its agents.
-// OpenConnector prompts for nothing that Prepare, which must have been called, has prompted for. The
-// caller closes it.
+// OpenConnector returns a connector to the hosts of the run, for programs beside its
+// agents. Prepare must have been called; OpenConnector does not repeat its prompts.
+// The caller closes it.
 func (r *Run) OpenConnector() (*target.Connector, error) {
 	connector, err := target.NewConnector(r.Project, r.credentials, len(r.Hosts))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package runs prepares and executes runs. Every verb of the command line uses it
-// to plan, apply, resume and revert: it puts together a project and a playbook, the
+// Package runs prepares and executes runs. Every verb of the command line uses it to
+// plan, apply, resume and revert: it combines a project and a playbook, the
 // connections to the hosts, the services of actions, the run lock, the log, the
 // failure budget, and the redaction of secrets in all output.
 //

@@ -5,8 +5,8 @@ import (
 	"deployer/shortlist"
 )
 
-// RefusedError says why a run with valid input must not start: it would do something
-// that the user has not asked for. Nothing was changed.
+// RefusedError says why a run with valid input must not start: the run would do
+// something that the user has not requested. Nothing was changed.
 type RefusedError struct{ Err error }
 
 // Error implements error.

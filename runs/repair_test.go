@@ -12,7 +12,7 @@ import (
 	"deployer/project"
 )
 
-// TestRepairSparesOneMinion checks that the runs of apply may do without one minion of
+// TestRepairSparesOneMinion checks that the runs of apply may lose one minion of
 // three, and that an install by its own verb may not.
 func TestRepairSparesOneMinion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "inventory.yaml")

@@ -52,8 +52,9 @@ func newRollback(down, restarts []string, maxFail string) (*Revert, *RevertPrevi
 	return back, preview
 }
 
-// TestRollbackWithoutDeadHosts checks that a rollback goes on without hosts that are down:
-// they are missing, not lost in it, and those that the upgrade has changed are in its report.
+// TestRollbackWithoutDeadHosts checks that a rollback continues without hosts that
+// are down: they are missing in it and do not count as lost, and the report has those
+// that the upgrade has changed.
 func TestRollbackWithoutDeadHosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		down    []string
@@ -93,7 +94,7 @@ func TestRollbackWithoutDeadHosts(t *testing.T) {
 	}
 }
 
-// TestRollbackKeepsQuorum checks when dead hosts keep a cluster from its rollback.
+// TestRollbackKeepsQuorum checks when dead hosts prevent the rollback of a cluster.
 func TestRollbackKeepsQuorum(t *testing.T) {
 	for name, c := range map[string]struct {
 		down, restarts []string

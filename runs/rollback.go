@@ -74,7 +74,7 @@ func (c Runner) rollbackRest(all []*history.Entry, first *Revert, o RevertOption
 func refuseLoweredBy(parts []*Revert, accepted bool) error {
 	var lowered []cluster.VersionChange
 	for _, back := range parts {
-		back.ResumedFrom = "" // it is reverted after this run
+		back.ResumedFrom = "" // the resumed run is reverted after this run
 		lowered = append(lowered, back.lowered()...)
 	}
 	return refuseLowered(lowered, accepted)
@@ -89,8 +89,8 @@ func (c Runner) rollbackOne(name string, o RevertOptions) (*Revert, error) {
 	if back.Invocation.Verb != verbUpgrade {
 		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, not an upgrade; take it back with: deployer revert %s", back.ID, back.Invocation.Verb, back.ID))
 	}
-	// The hosts have what the upgrade wanted, so the rule of the upgrade finds no reason
-	// for a drain. The way back of another minor version needs one, too.
+	// The hosts have the versions of the upgrade, so the rule of the upgrade finds no
+	// reason for a drain. The return to another minor version needs a drain too.
 	if len(back.log.versions) > 0 && back.Invocation.Extra["upgrade_drain"] == upgrade.DrainAuto && o.Extra["upgrade_drain"] == nil {
 		back.options.Extra = mergeVars(map[string]any{"upgrade_drain": upgrade.DrainAlways}, o.Extra)
 	}

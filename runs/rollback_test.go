@@ -38,7 +38,8 @@ func TestRollbackRefusesLowerMinors(t *testing.T) {
 	}
 }
 
-// logged returns what is read of an event from the log of a run, which keeps no outputs.
+// logged returns the run log of an event as it is in the log of a run, which keeps no
+// outputs.
 func logged(t *testing.T, e engine.Event) *runLog {
 	t.Helper()
 	dir := t.TempDir()

@@ -97,8 +97,9 @@ func (c Runner) changing(o Options) (*Run, error) {
 	return r, nil
 }
 
-// Repair returns a run of install for a cluster in use, which may do without one minion at
-// least. An install by its own verb is all or nothing where a tenth of the minions is none.
+// Repair returns a run of install for a cluster in use, which may lose at least one
+// minion. An install by its own verb tolerates no lost minion when a tenth of the
+// minions is less than one.
 func (c Runner) Repair(o Options) (*Run, error) {
 	r, err := c.Install(o)
 	if err != nil {

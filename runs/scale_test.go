@@ -11,7 +11,7 @@ import (
 	"deployer/project"
 )
 
-// TestKeepNodesExcludesDead: a host that does not come back cannot stay as a minion.
+// TestKeepNodesExcludesDead: a host that is dead cannot stay as a minion.
 func TestKeepNodesExcludesDead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "inventory.yaml")
 	text := "cluster: {name: test}\nhosts:\n  m1: {address: 10.0.0.1}\n  m2: {address: 10.0.0.2}\n  m3: {address: 10.0.0.3}\n  n1: {address: 10.0.0.4}\nroles: {master: [m1, m2, m3], minion: [n1]}\n"

@@ -10,7 +10,8 @@ import (
 	"deployer/project"
 )
 
-// TestSpareMinionBudget checks how many minions a change of a cluster in use may do without.
+// TestSpareMinionBudget checks how many minions a change of a cluster in use may
+// lose.
 func TestSpareMinionBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		inventory map[string]limit.Limit

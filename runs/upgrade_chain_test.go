@@ -118,8 +118,8 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestNextRollback checks what is left of a rollback that was cut short between two runs of
-// its upgrade.
+// TestNextRollback checks the rest of a rollback that was interrupted between two
+// runs of its upgrade.
 func TestNextRollback(t *testing.T) {
 	up := upgradeEntry
 	for name, c := range map[string]struct {

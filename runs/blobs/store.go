@@ -28,7 +28,7 @@ type Store struct {
 	memory      map[string]memoryBlob // by digest of the plain content
 	memoryBytes int                   // bytes in made
 	probes      map[string]engine.Blob
-	files       map[any]*packedFile  // by what names them in the run
+	files       map[any]*packedFile  // by key of the file
 	temp        map[string]*tempBlob // by digest of the plain content
 }
 

@@ -1,6 +1,7 @@
-// Package debug has what deployer debug runs on hosts: a container of the image debug, with
-// the host's network and processes and its file system at /host, beside Kubernetes and by
-// containerd alone, so that it works when no API server answers.
+// Package debug makes the container that deployer debug runs on hosts: a container of
+// the image debug, with the host's network and processes and its file system at
+// /host, beside Kubernetes and by containerd alone, so that debug works when no API
+// server answers.
 //
 // A [Session] has the name of the container and the image. Its playbook, which package runs
 // compiles and executes like any other, removes what killed sessions have left, and sends the

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// fakeCtr is a ctr whose images and containers are files of a directory. Its containers run
-// their command on this machine; "sleep" runs until it is killed. It warns as the real one does.
+// fakeCtr is a ctr whose images and containers are files of a directory. Its
+// containers run their command on this machine; "sleep" runs until it is killed.
+// fakeCtr warns as the real ctr does.
 const fakeCtr = `#!/bin/sh
 dir=%DIR%
 shift 2 # --namespace deployer-debug
@@ -155,8 +156,8 @@ func TestKeptImage(t *testing.T) {
 	}
 }
 
-// TestLostConnection ends the input of a session, as a killed deployer does, and sends the
-// signal of a terminal that is gone.
+// TestLostConnection ends the input of a session, as a killed deployer does, and
+// sends the signal of a closed terminal.
 func TestLostConnection(t *testing.T) {
 	// A signal that this process ignores, as under nohup, would be ignored by the script, too.
 	hangups := make(chan os.Signal, 1)

@@ -43,9 +43,9 @@ func compressor(w io.Writer, file string) (io.WriteCloser, error) {
 	return nil, fmt.Errorf("%s: the name of the archive must end in %s", file, strings.Join(Formats, ", "))
 }
 
-// Write examines what was collected, writes the archive to w and returns the findings, the
-// worst first. file is the name of the archive; it decides about its compression. No event
-// may come later.
+// Write examines the collected data, writes the archive to w and returns the
+// findings, the worst first. file is the name of the archive, whose end decides about
+// the compression. No event may come later.
 func (c *Collector) Write(w io.Writer, file string, s Site, r *engine.Report) ([]rules.Finding, error) {
 	if err := c.finish(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (c *Collector) examine(s Site, r *engine.Report) ([]rules.Finding, error) {
 	return findings, nil
 }
 
-// ruleHost returns what the rules know of a host.
+// ruleHost returns the data of a host for the rules.
 func (c *Collector) ruleHost(s Site, h engine.HostReport) (rules.Host, error) {
 	state := c.host(h.Host)
 	out := rules.Host{Name: h.Host, Connected: state.connected, Versions: state.versions, Failures: state.failures}

@@ -114,8 +114,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestLimit: the end of what exceeds the limit of a host stays, as the newest lines are
-// there.
+// TestLimit: of an output that exceeds the limit of a host the end stays, because the
+// newest lines are there.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("old line\n", 1000) + "newest line"

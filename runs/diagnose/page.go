@@ -13,8 +13,8 @@ import (
 // others it has the names. findings.json has all.
 const mostHosts = 10
 
-// Page returns the first page of the archive in Markdown: what looks wrong, worst first,
-// and what the archive holds.
+// Page returns the first page of the archive in Markdown: the problems, the worst
+// first, and the contents of the archive.
 func Page(s Site, r *engine.Report, findings []rules.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", s.Name)

@@ -80,7 +80,7 @@ func (f *Failure) add(h engine.HostReport) {
 	f.Hosts = append(f.Hosts, h.Host)
 }
 
-// last returns the end of a text, as the cause stands there.
+// last returns the end of a text, which has the cause.
 func last(text string) string {
 	if len(text) <= maxDetail {
 		return text

@@ -81,8 +81,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestNothingFromOutside checks that the page asks for nothing from anywhere, and that its
-// policy allows its own style and script alone.
+// TestNothingFromOutside checks that the page requests nothing from elsewhere, and
+// that its policy allows only its own style and script.
 func TestNothingFromOutside(t *testing.T) {
 	t.Parallel()
 	r, path := log(t, smallRun()...)

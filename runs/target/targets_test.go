@@ -66,7 +66,7 @@ func TestTargets(t *testing.T) {
 	}
 	outer := ssh.Target{Host: "bastion outer", Address: "outer", LaxKeys: true, Timeout: 5 * time.Second}
 	jump := with(func(t *ssh.Target) { t.Host, t.Address = "bastion jump", "jump.example" })
-	jumpOfOpenSSH := jump // its keys are those of OpenSSH
+	jumpOfOpenSSH := jump // its keys come from the configuration of OpenSSH
 	jumpOfOpenSSH.Keys, jumpOfOpenSSH.LaxKeys = nil, true
 	want := map[string]ssh.Target{
 		"m1": with(func(t *ssh.Target) {

@@ -177,7 +177,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushErrorHasNoPassword: the URL may have one.
+// TestPushErrorHasNoPassword: an error does not contain the password of the URL.
 func TestPushErrorHasNoPassword(t *testing.T) {
 	errs := report(t, map[string]string{pushVariable: "http://me:hunter22@127.0.0.1:1"}, events())
 	if len(errs) != 1 || strings.Contains(errors.Join(errs...).Error(), "hunter22") {
@@ -310,7 +310,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestCollectorIsDown: the outcome of the run does not depend on it.
+// TestCollectorIsDown: the outcome of the run does not depend on the collector.
 func TestCollectorIsDown(t *testing.T) {
 	errs := report(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "500"}, events())
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "sending the traces") {

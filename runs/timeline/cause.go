@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A host that ends the wait of others does so by ending a step, or by leaving the run, and
-// has then the newest activity of all hosts that do not wait for the same thing. The text
-// of a wait names hosts that were missing when it began: that of the host which came last
-// names the fewest, as a rule the one that the others waited for.
+// A host ends the wait of others when it ends a step or leaves the run; it then has
+// the newest activity of all hosts that do not wait for the same thing. The text of a
+// wait names the hosts that were missing when the wait began: the text of the last
+// host names the fewest hosts, usually only the one that the others waited for.
 
 // waits is the state of the waits of all hosts at one event of the journal.
 type waits struct {
@@ -64,7 +64,7 @@ func (w *waits) end(host string, seq int) string {
 	case Rollout, Throttle: // each host is admitted by another one
 		return w.newest(host, open.Reason)
 	}
-	if g.released > open.seq { // with the others, which were released an instant ago
+	if g.released > open.seq { // the host was released together with the others
 		return g.cause
 	}
 	g.released, g.cause = seq, w.newest(host, g.newest)
@@ -82,7 +82,7 @@ func (w *waits) newest(host string, r Reason) string {
 			return name
 		}
 	}
-	if r.all && len(r.hosts) == 1 && r.hosts[0] != host { // it has left nothing in the journal
+	if r.all && len(r.hosts) == 1 && r.hosts[0] != host { // the named host has no activity in the journal
 		return r.hosts[0]
 	}
 	return ""

@@ -1,6 +1,6 @@
-// Package timeline computes where the time of a run went, from the events of its journal:
-// the steps and waits of each host, the critical path, the slowest steps, and the waits by
-// the host that caused them.
+// Package timeline computes how a run spent its time, from the events of its journal:
+// the steps and waits of each host, the critical path, the slowest steps, and the
+// waits by the host that caused them.
 //
 // A [Collector] takes the events in the order of the journal and returns a [Timeline].
 // Everything is computed from events and nothing else: the package does no I/O, starts no

@@ -21,7 +21,7 @@ func (s Severity) String() string { return [...]string{"critical", "warning", "i
 // MarshalText encodes a severity as its name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Finding is something that looks wrong.
+// Finding is a problem of a host.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	// Title names the problem in the same words for all hosts.

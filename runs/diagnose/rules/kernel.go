@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kernelSigns are texts of kernel messages that mean trouble.
+// kernelSigns are texts of kernel messages that indicate a problem.
 var kernelSigns = []struct {
 	texts    []string
 	severity Severity

@@ -23,8 +23,8 @@ func at(d time.Duration) string {
 	return fmt.Sprintf("%.3f\n", float64(connected.Add(d).UnixNano())/1e9)
 }
 
-// TestExamine: each rule finds its problem, and nothing where there is none. Titles are
-// "severity title".
+// TestExamine: each rule finds its problem, and reports nothing on a healthy host.
+// Titles are "severity title".
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	const df = "# blocks\nFilesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda1 100 %d 1 %d%% /\n# inodes\n"

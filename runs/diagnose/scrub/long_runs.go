@@ -2,7 +2,7 @@ package scrub
 
 import "regexp"
 
-// longRun is the length in characters from which a run of base64 is taken for a secret.
+// longRun is the length in characters from which a run of base64 counts as a secret.
 // A key of 32 bytes has 43 of them; a line of a PEM file has 64.
 const longRun = 40
 

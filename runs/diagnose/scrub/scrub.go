@@ -2,7 +2,7 @@ package scrub
 
 import "strings"
 
-// Text returns a text without what looks like a secret.
+// Text returns a text without the parts that look like secrets.
 func Text(text string) string {
 	text = privateKeys(text)
 	text = secretObjects(text)

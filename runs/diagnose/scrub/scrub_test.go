@@ -61,8 +61,8 @@ func TestTextStaysPlain(t *testing.T) {
 // window is the number of characters of a secret that must not stay together.
 const window = 12
 
-// TestNoSecretStays plants random keys and tokens into random logs, cuts these anywhere,
-// and looks for any part of a secret in what is left.
+// TestNoSecretStays inserts random keys and tokens into random logs, cuts these at
+// any place, and looks for parts of the secrets in the result.
 func TestNoSecretStays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
