@@ -9,8 +9,8 @@ import (
 	"deployer/cluster"
 )
 
-// Overrides add admission plugins. A default plugin is removed only by its name in
-// disable-admission-plugins.
+// TestAdmissionPlugins: overrides add admission plugins; a default plugin is removed
+// only by its name in disable-admission-plugins.
 func TestAdmissionPlugins(t *testing.T) {
 	for name, c := range map[string]struct {
 		extra map[string]any

@@ -3,7 +3,7 @@ package cluster
 // auditPolicy returns the user's policy, or the default one. The API server
 // applies the first rule that matches a request, so the order counts:
 //
-//   - Metadata of every request, reads too, that opens a way into a pod or a node
+//   - Metadata of every request, reads too, that gives access to a pod or a node
 //     or that touches confidential data. Clients open exec, attach and port-forward
 //     with GET (WebSockets), so they must precede the rule that drops reads.
 //   - Nothing of other reads, of events, of leases and of the status that nodes

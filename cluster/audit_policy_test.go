@@ -7,8 +7,9 @@ import (
 	"deployer/cluster"
 )
 
-// The audit log is written unless the inventory says otherwise, and records what
-// gives access to pods, nodes and confidential data, reads included.
+// TestDefaultAuditPolicy: the audit log is written unless the inventory disables it,
+// and records requests that give access to pods, nodes and confidential data, reads
+// included.
 func TestDefaultAuditPolicy(t *testing.T) {
 	c := mustResolve(t, cluster.Spec{}, masters(1))
 	if !c.Audit.Enabled || !slices.Contains(c.Nodes["m1"].Args.APIServer, "--audit-log-path=/var/log/kubernetes/audit/audit.log") {

@@ -49,9 +49,9 @@ type Routes struct {
 // perReflector sessions, minions before masters, because a session costs little
 // but a master that is being replaced costs enough by itself.
 //
-// Which two a node gets follows from the names alone (the highest of a hash of
-// both), so a node that is added or removed moves nobody else, and a reflector
-// that is added or removed moves only its share.
+// The two reflectors of a node follow from the names alone (the highest of a hash of
+// both), so a node that is added or removed moves no other node, and a reflector that
+// is added or removed moves only its share.
 func Topology(speakers []Speaker, named []string, meshBelow, perReflector int) Routes {
 	t := Routes{
 		Peers: map[string][]string{}, Reflectors: []string{}, clients: map[string]map[string]bool{},

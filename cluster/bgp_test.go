@@ -19,9 +19,9 @@ func speakers(masters, minions int) []cluster.Speaker {
 	return out
 }
 
-// learns simulates iBGP without some nodes and returns whose route each node
-// has: a route goes to every neighbour of its origin, and on from a reflector
-// to its clients, or from a client to everyone (RFC 4456, section 6).
+// learns simulates iBGP without some nodes and returns the origins of the routes that
+// each node has: a route goes to every neighbour of its origin, and on from a
+// reflector to its clients, or from a client to everyone (RFC 4456, section 6).
 func learns(t cluster.Routes, nodes []cluster.Speaker, down ...string) map[string]map[string]bool {
 	reflector := func(n string) bool { return slices.Contains(t.Reflectors, n) }
 	client := func(of, n string) bool { return reflector(of) && !reflector(n) }
@@ -97,9 +97,9 @@ func TestNamedReflectors(t *testing.T) {
 	mustReachAll(t, topo, nodes, "h4")
 }
 
-// In iBGP a neighbour that is no reflector passes nothing on, so it must have no
-// neighbours but reflectors; sessions are the same from both ends; and no
-// reflector carries much more than its share.
+// TestTopologyProperties: in iBGP a neighbour that is no reflector passes nothing on,
+// so it must have only reflectors as neighbours; sessions are the same from both
+// ends; and no reflector has much more than its share of sessions.
 func TestTopologyProperties(t *testing.T) {
 	for _, n := range []int{50, 100, 333, 1000, 5000} {
 		nodes := speakers(3, n-3)
@@ -132,8 +132,8 @@ func TestTopologyProperties(t *testing.T) {
 	}
 }
 
-// A node more changes nobody's neighbours but those of its own reflectors, and a
-// reflector more moves no session except to itself.
+// TestTopologyIsStable: an added node changes only the neighbours of its own
+// reflectors, and an added reflector moves sessions only to itself.
 func TestTopologyIsStable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	for range 20 {

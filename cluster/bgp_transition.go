@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// BGPTransition is the way of a cluster in use from its present BGP sessions to those of
-// the inventory. A session that goes, and one whose end becomes or ceases to be a
-// reflector, carries routes until the sessions that replace it do. So all nodes first have
-// the present and the wanted sessions, and then the wanted ones alone.
+// BGPTransition is the transition of a cluster in use from its present BGP sessions
+// to those of the inventory. A session that is removed, and one whose end becomes or
+// ceases to be a reflector, carries routes until the sessions that replace it do. All
+// nodes therefore first have the present and the wanted sessions, and then only the
+// wanted ones.
 type BGPTransition struct {
-	// Needed reports whether present sessions go or change. New ones alone need no
-	// transition.
+	// Needed reports whether present sessions are removed or change. New sessions
+	// alone need no transition.
 	Needed bool
-	// Both are the sessions of before and after, of each node; nil when not Needed.
+	// Both are the present and the wanted sessions of each node; nil when not Needed.
 	Both map[string][]Peer
-	// Final are the sessions after the run, of the nodes that have others than the
-	// inventory says: while a node cannot be examined, all keep what it may depend on.
+	// Final are the sessions after the run, of the nodes whose sessions then differ
+	// from those of the inventory: while a node cannot be examined, all nodes keep
+	// the sessions on which it may depend.
 	Final map[string][]Peer
 }
 

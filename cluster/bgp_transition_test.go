@@ -10,7 +10,7 @@ import (
 	"deployer/cluster"
 )
 
-// configs are the sessions of nodes as their files have them.
+// configs are the sessions in the files of nodes.
 type configs map[string][]cluster.Peer
 
 func configsOf(t cluster.Routes) configs {
@@ -40,7 +40,7 @@ func (c configs) unreached(r *rand.Rand) string {
 	nodes := slices.Sorted(maps.Keys(c))
 	for _, origin := range nodes {
 		got := map[string]bool{origin: true}
-		edge := map[string]string{origin: ""} // node -> from whom it has the route
+		edge := map[string]string{origin: ""} // node -> neighbour from which it has the route
 		for len(edge) > 0 {
 			next := map[string]string{}
 			holders := slices.Sorted(maps.Keys(edge))
@@ -90,9 +90,10 @@ func randomTopology(r *rand.Rand, nodes []cluster.Speaker) cluster.Routes {
 	return cluster.Topology(nodes, append(named, nodes[r.IntN(len(nodes))].Name), 2, 200)
 }
 
-// TestBGPTransitionLosesNoRoute changes the topology of random clusters node by node, in
-// random order, with nodes that cannot be reached or join and with runs that are killed and
-// begun anew, also towards another topology. Each node always has a route to every other.
+// TestBGPTransitionLosesNoRoute changes the topology of random clusters node by node,
+// in random order, with nodes that cannot be reached or that join, and with runs that
+// are killed and begun again, also towards another topology. Each node always has a
+// route to every other.
 func TestBGPTransitionLosesNoRoute(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -181,8 +182,8 @@ func TestBGPTransitionIsNeeded(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// A session that is kept for an unreachable node stays as it is, one with a host that
-	// has left does not.
+	// A session that is kept for an unreachable node stays unchanged; a session with
+	// a host that has left does not stay.
 	got := cluster.PlanBGPTransition(configs{"a": {peer("b", "")}, "b": {peer("a", "")}, "c": {}}, configs{"a": {peer("c", ""), peer("gone", "")}, "c": {peer("a", "")}})
 	if fmt.Sprint(got.Final["a"]) != fmt.Sprint([]cluster.Peer{peer("b", ""), peer("c", "")}) {
 		t.Errorf("kept: %+v", got)

@@ -62,8 +62,9 @@ func TestCertificatesTable(t *testing.T) {
 	}
 }
 
-// No host can have a certificate that speaks for another, and every server
-// certificate holds for the address that others dial.
+// TestCertificatesStayOnTheirHost: no host can have a certificate that speaks for
+// another host, and every server certificate is valid for the address that clients
+// dial.
 func TestCertificatesStayOnTheirHost(t *testing.T) {
 	c := mustResolve(t, cluster.Spec{}, fleet(masters(3), hosts("e", 21, 3, "etcd"), minions(20)))
 	for _, n := range c.Nodes {

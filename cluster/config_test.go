@@ -63,8 +63,8 @@ func TestComponentConfiguration(t *testing.T) {
 	}
 }
 
-// Pods are held to the runtime's filter of system calls and to a number of
-// processes, and an override changes both.
+// TestPodLimitsOfKubelet: pods have the runtime's filter of system calls and a limit
+// of processes, and an override changes both.
 func TestPodLimitsOfKubelet(t *testing.T) {
 	n := mustResolve(t, cluster.Spec{}, masters(1)).Nodes["m1"]
 	if n.KubeletConfig["seccompDefault"] != true || n.KubeletConfig["podPidsLimit"] != 4096 {
@@ -128,8 +128,8 @@ func TestTimesOfEtcd(t *testing.T) {
 	}
 }
 
-// TestContainerdOverrides checks that overrides reach settings that have no key, and those
-// that deployer writes itself.
+// TestContainerdOverrides checks that overrides reach settings that have no key, and
+// settings that deployer writes itself.
 func TestContainerdOverrides(t *testing.T) {
 	spec := cluster.Spec{Overrides: map[string]any{
 		"kubelet": map[string]any{"cgroupDriver": "cgroupfs"},

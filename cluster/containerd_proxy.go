@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ContainerdProxy is the way of containerd to registries that nodes cannot reach themselves.
+// ContainerdProxy is the proxy by which containerd reaches registries that nodes
+// cannot reach directly.
 type ContainerdProxy struct {
 	HTTP    string `json:"http"`     // URL; empty for none
 	HTTPS   string `json:"https"`    // URL; empty for none

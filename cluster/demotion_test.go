@@ -22,8 +22,8 @@ func demoted(t *testing.T, hosts []cluster.Host, names ...string) (before, after
 	return resolveWithout(t, spec, hosts), after
 }
 
-// TestDemotedMasterIsAMinion: the host has what a minion has, and the others have no use for
-// its API server and its member.
+// TestDemotedMasterIsAMinion: the host has the configuration of a minion, and no
+// other host refers to its API server or its member.
 func TestDemotedMasterIsAMinion(t *testing.T) {
 	hosts := departureHosts()
 	hosts[0].Roles = []string{"master", "proxy"}

@@ -10,8 +10,8 @@ import (
 	"deployer/cluster"
 )
 
-// randomDeparture returns hosts of a random cluster, with the names of those that leave and
-// of those that are dead.
+// randomDeparture returns the hosts of a random cluster, the names of the hosts that
+// leave, and the names of the dead hosts.
 func randomDeparture(r *rand.Rand) (hosts []cluster.Host, leaving, dead []string) {
 	add := func(prefix string, network, number int, role string) {
 		for i := range number {
@@ -148,10 +148,10 @@ func checkRemovals(r *rand.Rand, fail func(string, ...any), d *cluster.Departure
 	return len(order)
 }
 
-// TestRandomNodeWork checks the rule that decides whether pods leave a node, for random work:
-// more work never needs less, a change of the minor version of what runs the pods always
-// needs it, and so does a node that an earlier run has left cordoned, because the end of that
-// work uncordons it.
+// TestRandomNodeWork checks the rule that decides whether pods leave a node, for
+// random work: more work never needs less, a change of the minor version of the
+// container runtime or the kubelet always needs it, and so does a node that an
+// earlier run has left cordoned, because the end of that work uncordons it.
 func TestRandomNodeWork(t *testing.T) {
 	versions := []string{"v1.34.1", "v1.34.9", "v1.35.4", "v1.36.3"}
 	drained, stayed := 0, 0

@@ -87,8 +87,8 @@ func (w *world) stopAnother(r *rand.Rand, name string) {
 	w.note("%s stops, too", other)
 }
 
-// replace does what the playbook etcd-replace does, and stops after a number of steps. The
-// name of the former data says that the host has put it aside.
+// replace executes the steps of the playbook etcd-replace, and stops after a number
+// of steps. The name of the former data says that the host has set it aside.
 func (w *world) replace(name, id string, budget int) (done bool) {
 	spent := func() bool { budget--; return budget < 0 }
 	h := w.hosts[name]
@@ -121,9 +121,9 @@ func (w *world) replace(name, id string, budget int) (done bool) {
 	return w.change(name, step, spent)
 }
 
-// TestReplacementSurvivesKills damages one member, kills its replacement anywhere, resumes
-// it or begins another one, and requires that the cluster serves all the time and is
-// whole at the end.
+// TestReplacementSurvivesKills damages one member, kills its replacement at any
+// place, resumes it or begins another one, and requires that the cluster serves all
+// the time and is whole at the end.
 func TestReplacementSurvivesKills(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1500) {
@@ -146,7 +146,7 @@ func TestReplacementSurvivesKills(t *testing.T) {
 				case 0:
 					id += " again" // the command is given again instead of resumed
 				case 1:
-					w.install(r.IntN(6)) // somebody installs in between
+					w.install(r.IntN(6)) // an install runs in between
 				}
 			}
 			w.note("-- undisturbed replacement")

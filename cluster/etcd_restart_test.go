@@ -61,7 +61,7 @@ func TestRestartsKeepTheQuorum(t *testing.T) {
 		for range 30 {
 			m := &l.Members[r.IntN(len(l.Members))]
 			switch {
-			case r.IntN(3) == 0: // something else stops it, as long as a majority is left
+			case r.IntN(3) == 0: // another event stops the member, if a majority remains
 				was := m.Healthy
 				if m.Healthy = false; !majority() {
 					m.Healthy = was
@@ -71,7 +71,7 @@ func TestRestartsKeepTheQuorum(t *testing.T) {
 				if len(voters) > 2 && !majority() {
 					t.Fatalf("seed %d: the restart of %s loses the majority: %+v", seed, m.Name, l.Members)
 				}
-				m.Healthy = len(voters) <= 2 || r.IntN(2) == 0 // or it refuses its new value
+				m.Healthy = len(voters) <= 2 || r.IntN(2) == 0 // or the process refuses its new value
 			default:
 				refused++
 				if !m.Healthy {

@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// EtcdRevisionMargin is the distance between the highest known revision and that of restored
-// data. EtcdRevisionMargin covers what is written between the reading of the known revision and the end of
-// the last API server, or since a snapshot when nothing but the snapshot is known. The number
-// is that of etcd's documentation (Disaster recovery, Restoring with revision bump) and of
-// OpenShift's cluster-etcd-operator: at 10,000 writes a second it lasts a day.
+// EtcdRevisionMargin is the distance between the highest known revision and that of
+// restored data. EtcdRevisionMargin covers the writes between the reading of the
+// known revision and the end of the last API server, or since a snapshot when nothing
+// but the snapshot is known. The number is that of etcd's documentation (Disaster
+// recovery, Restoring with revision bump) and of OpenShift's cluster-etcd-operator:
+// at 10,000 writes a second it lasts a day.
 const EtcdRevisionMargin = 1_000_000_000
 
 // EtcdRevisionBump returns the number by which a restore raises the revision of a snapshot,

@@ -50,7 +50,7 @@ func TestRestoresNeverLowerTheRevision(t *testing.T) {
 				continue
 			}
 			snapshot := snapshots[random.IntN(len(snapshots))]
-			// Members lag, and writes go on after their revisions were read.
+			// Members lag, and clients write after the revisions were read.
 			known := []int64{current - random.Int64N(1000), 0, current}
 			bump, err := EtcdRevisionBump(snapshot, known)
 			if err != nil {

@@ -65,7 +65,7 @@ func TestEtcdSurvivesKilledRuns(t *testing.T) {
 			w.note("-- install done=%v", done)
 			w.harm(r)
 		}
-		// However it went, a few undisturbed runs end in one whole cluster.
+		// A few undisturbed runs end in one whole cluster, whatever happened before.
 		for range 2 * len(w.names) {
 			w.install(1 << 30)
 			w.note("-- undisturbed install")

@@ -10,8 +10,8 @@ import (
 	"deployer/cluster"
 )
 
-// world is a model of etcd on n hosts, just exact enough to show what a plan
-// does to a cluster: who has which data, who runs, who votes.
+// world is a model of etcd on n hosts, just exact enough to show the effect of a plan
+// on a cluster: which host has which data, runs, and votes.
 type world struct {
 	t       *testing.T
 	names   []string
@@ -79,7 +79,8 @@ func (w *world) probe(name string) cluster.EtcdProbe {
 	return p
 }
 
-// live is the cluster as it answers: nothing without a majority of its voters.
+// live returns the cluster as its members report it: nil without a majority of its
+// voters.
 func (w *world) live() *cluster.EtcdLive {
 	var list []cluster.LiveMember
 	voters, up := 0, 0
@@ -178,8 +179,8 @@ func fingerprint(s string) uint64 {
 	return h.Sum64()
 }
 
-// install does what the roles do, and stops after a number of steps as a killed
-// run would.
+// install executes the steps of the roles, and stops after a number of steps as a
+// killed run does.
 func (w *world) install(budget int) (done bool) {
 	spent := func() bool { budget--; return budget < 0 }
 	probes := w.probes()
@@ -203,7 +204,7 @@ func (w *world) install(budget int) (done bool) {
 	return true
 }
 
-// change takes one host through its change of the membership, asking the gates.
+// change executes the change of the membership for one host, if the rules allow it.
 func (w *world) change(name string, step cluster.EtcdStep, spent func() bool) bool {
 	live := w.live()
 	if live == nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExternalAuthorities: the settings that need the key of an authority, and no others,
-// change with the place of the key.
+// TestExternalAuthorities: when the key of an authority is external, the settings
+// that need the key change, and no others.
 func TestExternalAuthorities(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

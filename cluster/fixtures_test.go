@@ -7,7 +7,7 @@ import (
 	"deployer/cluster"
 )
 
-// hosts makes n hosts with names such as e1 and addresses from 172.31.0.first.
+// hosts returns n hosts with names such as e1 and addresses from 172.31.0.first.
 func hosts(prefix string, first, n int, roles ...string) []cluster.Host {
 	var out []cluster.Host
 	for i := range n {
@@ -23,7 +23,8 @@ func hosts(prefix string, first, n int, roles ...string) []cluster.Host {
 
 func masters(n int) []cluster.Host { return hosts("m", 10, n, "master") }
 
-// Minions have room for a thousand, clear of the masters.
+// minions returns n minions, whose addresses leave room for a thousand and differ
+// from those of the masters.
 func minions(n int) []cluster.Host { return hosts("n", 250, n, "minion") }
 
 func fleet(parts ...[]cluster.Host) []cluster.Host { return slices.Concat(parts...) }

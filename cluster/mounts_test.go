@@ -23,7 +23,7 @@ func secretFiles(n cluster.Node) []string {
 	return out
 }
 
-// visible are those of the files that a container with these mounts can read.
+// visible returns the files that a container with these mounts can read.
 func visible(mounts []cluster.Mount, files []string) []string {
 	out := []string{}
 	for _, file := range files {
@@ -37,7 +37,8 @@ func visible(mounts []cluster.Mount, files []string) []string {
 	return out
 }
 
-// Each static pod sees the secrets that it uses and no others.
+// TestMountsShowOnlyOwnSecrets: each static pod sees the secrets that it uses and no
+// others.
 func TestMountsShowOnlyOwnSecrets(t *testing.T) {
 	c := mustResolve(t, cluster.Spec{}, append(masters(3), minions(1)...))
 	const pki = "/etc/kubernetes/pki/"
@@ -67,8 +68,8 @@ func TestMountsShowOnlyOwnSecrets(t *testing.T) {
 	}
 }
 
-// Whatever a flag names below /etc/kubernetes is there for the component, also
-// what only an inventory names.
+// TestMountsHoldEveryFileOfFlags: a component has every file below /etc/kubernetes
+// that its flags name, also files that only an inventory names.
 func TestMountsHoldEveryFileOfFlags(t *testing.T) {
 	spec := cluster.Spec{Overrides: map[string]any{
 		"apiserver": map[string]any{"extra_args": map[string]any{
@@ -104,8 +105,8 @@ func TestMountsHoldEveryFileOfFlags(t *testing.T) {
 	}
 }
 
-// Certificates of earlier versions are removed at both their paths, and nothing
-// that is still in use is.
+// TestFormerFilesAreUsedByNobody: certificates of earlier versions are removed at
+// both their paths, and no file that is in use is removed.
 func TestFormerFilesAreUsedByNobody(t *testing.T) {
 	n := mustResolve(t, cluster.Spec{}, masters(1)).Nodes["m1"]
 	if !slices.Contains(n.FormerFiles, "/etc/kubernetes/pki/apiserver.key") || !slices.Contains(n.FormerFiles, "/etc/kubernetes/pki/kube-proxy.crt") {

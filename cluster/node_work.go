@@ -64,14 +64,16 @@ func RefusePolicies(host string, found map[string]string, n Node) Problems {
 // (kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade asks for a drain); a
 // container runtime of another minor version may not know the containers of the old one.
 //
-// Under pods with host ports, another version of the runtime is a reason too: its patch
-// releases have lost what they knew of running pods (github.com/containerd/containerd/issues/7843:
-// 1.6.9 to 1.6.13 forgot their addresses, and the kubelet recreated these pods). A changed
-// configuration or unit of containerd is no reason: containerd restarts with the same version, and no
-// container does. KillMode=process leaves the containers and their shims alone; containerd
-// connects to the shims again and loads sandboxes with their network namespaces without a call
-// of a CNI plugin (containerd internal/cri/server/restart.go); the rules of the plugin portmap
-// are in the kernel until the plugin is called for the end of the pod. These reasons do not hold for
+// Under pods with host ports, another version of the runtime is a reason too: its
+// patch releases have lost the state of running pods
+// (github.com/containerd/containerd/issues/7843: 1.6.9 to 1.6.13 forgot their
+// addresses, and the kubelet recreated these pods). A changed configuration or unit
+// of containerd is no reason: containerd restarts with the same version, and no
+// container does. KillMode=process leaves the containers and their shims alone;
+// containerd connects to the shims again and loads sandboxes with their network
+// namespaces without a call of a CNI plugin (containerd
+// internal/cri/server/restart.go); the rules of the plugin portmap are in the kernel
+// until the plugin is called for the end of the pod. These reasons do not hold for
 // another directory of containerd's state.
 func (w NodeWork) Intrusive() []string {
 	var out []string

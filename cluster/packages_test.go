@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryFamilyGetsEveryComponent holds that no family's list forgets what
-// another one's has, whatever it is called there.
+// TestEveryFamilyGetsEveryComponent checks that each family's list has the packages
+// of every component, whatever their names are there.
 func TestEveryFamilyGetsEveryComponent(t *testing.T) {
 	t.Parallel()
 	spec := Spec{}.WithDefaults()

@@ -79,8 +79,9 @@ func TestAllocatePodCIDRs(t *testing.T) {
 	}
 }
 
-// Whatever was found: nobody shares an address, everyone gets a range inside the
-// pods' range, no range of a Node object changes, and a second run agrees.
+// TestAllocatePodCIDRsProperties: for any state, no two nodes share an address, every
+// node gets a range inside the pods' range, no range of a Node object changes, and a
+// second run has the same result.
 func TestAllocatePodCIDRsProperties(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -118,7 +119,7 @@ func TestAllocatePodCIDRsProperties(t *testing.T) {
 		if err != nil || !cmp.Equal(first.Ranges, second.Ranges) || len(second.Moved) > 0 {
 			t.Fatalf("seed %d: a second run differs (%v):\n%s", seed, err, cmp.Diff(first.Ranges, second.Ranges))
 		}
-		// A node at the end moves nobody.
+		// A node at the end of the inventory changes no other node's range.
 		third, err := cluster.AllocatePodCIDRs(pods, bits, append(nodes, cluster.PodRange{Name: "late"}))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -72,7 +72,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// The proxy on a master steps aside, and all proxies with it.
+// TestProxyPort: a proxy on a master listens on another port, and so do all proxies
+// then.
 func TestProxyPort(t *testing.T) {
 	c := mustResolve(t, cluster.Spec{}, fleet(hosts("b", 1, 1, "master", "proxy"), hosts("p", 20, 1, "proxy")))
 	if c.Proxy.Port != 8443 || c.API.External != "https://172.31.0.2:8443" {
@@ -87,7 +88,8 @@ func TestProxyPort(t *testing.T) {
 	}
 }
 
-// Same input, same bytes; and resolving leaves the input alone.
+// TestResolveIsDeterministic: equal input gives equal bytes, and Resolve does not
+// change its input.
 func TestResolveIsDeterministic(t *testing.T) {
 	spec := cluster.Spec{
 		Containerd: cluster.ContainerdSpec{Mirrors: map[string][]string{"docker.io": {"https://a"}, "quay.io": {"https://b"}, "ghcr.io": {"https://c"}}},
@@ -113,8 +115,8 @@ func TestResolveIsDeterministic(t *testing.T) {
 	}
 }
 
-// For whatever roles hosts have: either it is refused, or what must hold for any
-// cluster holds.
+// TestResolveProperties: for any roles of hosts, Resolve refuses the cluster or
+// returns one that has the properties of every cluster.
 func TestResolveProperties(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 4))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Router ids are unique whatever the addresses are, an IPv4 address stands for
-// itself, and a node at the end changes nobody's.
+// TestRouterIDs: router ids are unique whatever the addresses are, the id of an IPv4
+// node is its address, and a node at the end of the inventory changes no other id.
 func TestRouterIDs(t *testing.T) {
 	var speakers []Speaker
 	for i := range 2000 {
@@ -17,7 +17,8 @@ func TestRouterIDs(t *testing.T) {
 		}
 		speakers = append(speakers, Speaker{Name: fmt.Sprint(i), IP: ip})
 	}
-	// This one gets the number that the IPv4 address before it has taken.
+	// The IPv6 address of this node maps to the number that the IPv4 address before
+	// it has taken.
 	clash := addressNumber(speakers[1].IP)
 	speakers = append([]Speaker{{Name: "first", IP: netip.AddrFrom4([4]byte{byte(clash >> 24), byte(clash >> 16), byte(clash >> 8), byte(clash)})}}, speakers...) //nolint:gosec // bytes
 	ids := routerIDs(speakers)

@@ -22,7 +22,7 @@ func TestSizeProfile(t *testing.T) {
 	}
 }
 
-// A larger cluster never gets less of anything.
+// TestSizeGrows: no value of a larger cluster is smaller than that of a smaller one.
 func TestSizeGrows(t *testing.T) {
 	var last cluster.SizeProfile
 	for _, n := range []int{1, 2, 5, 10, 11, 50, 100, 101, 300, 500, 501, 1000, 2000} {

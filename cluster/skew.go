@@ -37,11 +37,12 @@ func skewRules() map[string]skewRule {
 // that 3.6 takes for voters (etcd.io/blog/2025/upgrade_from_3.5_to_3.6_issue).
 const etcdBridge = "3.5.26"
 
-// CheckSkew lists the violations of the version skew policy among components that run,
-// or are to run, side by side. API servers must be within one minor version of each
-// other. A component on a master talks to the API server of its host only, every other
-// one to all of them. etcd's members must be within one minor version, with 3.6 beside
-// 3.5 from 3.5.26 on. Hosts with the same violation are one problem.
+// CheckSkew lists the violations of the version skew policy among components that
+// run, or are to run, side by side. API servers must be within one minor version of
+// each other. A component on a master talks only to the API server of its host; every
+// other component talks to all of them. etcd's members must be within one minor
+// version, with 3.6 beside 3.5 from 3.5.26 on. Hosts with the same violation are one
+// problem.
 func CheckSkew(all []Running) Problems {
 	s := &skewChecker{servers: map[string]*semver.Version{}}
 	versions := make([]*semver.Version, len(all))

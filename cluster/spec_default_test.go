@@ -10,7 +10,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// The defaults that the reference and the schema show are those in force.
+// TestDocumentedDefaultsAreTheRealOnes: the defaults in the reference and the schema
+// are those in force.
 func TestDocumentedDefaultsAreTheRealOnes(t *testing.T) {
 	seen := 0
 	var compare func(path string, v reflect.Value)

@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// testdata/every-key.yaml sets every key of the section, so that one which the
-// type lacks, or which nothing documents, is seen.
+// TestEveryKeyDecodes: testdata/every-key.yaml sets every key of the section, so that
+// the test detects a key that the type lacks or that has no documentation.
 func TestEveryKeyDecodes(t *testing.T) {
 	file := filepath.Join("testdata", "every-key.yaml")
 	text, err := os.ReadFile(file)

@@ -11,7 +11,7 @@ import (
 	"deployer/cluster"
 )
 
-// good is a spec and hosts without a problem, for cases to spoil.
+// good returns a spec and hosts without a problem, which cases change.
 func good() (cluster.Spec, []cluster.Host) {
 	return cluster.Spec{}, fleet(masters(3), minions(2))
 }
@@ -200,7 +200,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Every code in the source is shown by a case above.
+// TestEveryCodeIsTested: a case above shows every code in the source.
 func TestEveryCodeIsTested(t *testing.T) {
 	files, err := filepath.Glob("validate*.go")
 	if err != nil {

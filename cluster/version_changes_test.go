@@ -47,7 +47,8 @@ func TestNodeVersions(t *testing.T) {
 	}
 }
 
-// TestRefuseChanges checks what install refuses on hosts in use, and CheckUpgrade's limits.
+// TestRefuseChanges checks the changes that install refuses on hosts in use, and the
+// limits of CheckUpgrade.
 func TestRefuseChanges(t *testing.T) {
 	hosts := fleet(masters(1), minions(2))
 	at := func(s cluster.Spec) []cluster.Running { return mustResolve(t, s, hosts).Wanted() }
@@ -98,8 +99,8 @@ func TestRefuseChanges(t *testing.T) {
 	}
 }
 
-// TestNotJoined checks that a host counts as not joined when it has nothing, or lacks what
-// a role of it asks for, and that a component beside these is no reason.
+// TestNotJoined checks that a host counts as not joined when it has no component, or
+// lacks one that its roles require, and that other missing components do not count.
 func TestNotJoined(t *testing.T) {
 	has := func(host string, components ...string) (out []cluster.Running) {
 		for _, c := range components {

@@ -10,7 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The versions that a cluster asks for are those that the catalogue offers.
+// TestVersionsAgreeWithTheCatalogue: the catalogue offers the versions that a cluster
+// requests.
 func TestVersionsAgreeWithTheCatalogue(t *testing.T) {
 	text, err := os.ReadFile("../images/catalogue.yaml")
 	if err != nil {

@@ -47,8 +47,7 @@ func TestStateOfCluster(t *testing.T) {
 	}
 }
 
-// unestablish removes the proof that etcd was healthy once.
-// moved gives hosts other addresses than their units of etcd have.
+// moved gives hosts other addresses than those in their units of etcd.
 func moved(o *compare.Observed, names ...string) {
 	for _, name := range names {
 		host(o, name, func(h *compare.Host) { h.EtcdPeerURL = "https://192.0.2.250:2380" })

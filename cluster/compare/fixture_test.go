@@ -25,7 +25,7 @@ func resolve(t *testing.T, masters, minions int) *cluster.Cluster {
 	return c
 }
 
-// healthy returns what a survey finds on a cluster that equals c.
+// healthy returns the result of a survey of a cluster that equals c.
 func healthy(c *cluster.Cluster) compare.Observed {
 	o := compare.Observed{Hosts: map[string]compare.Host{}, Etcd: &cluster.EtcdLive{ClusterID: 1}}
 	for i, name := range c.Order {
@@ -42,7 +42,7 @@ func healthy(c *cluster.Cluster) compare.Observed {
 	return o
 }
 
-// host changes what was found on a host.
+// host changes the result of the survey of one host.
 func host(o *compare.Observed, name string, change func(*compare.Host)) {
 	h := o.Hosts[name]
 	change(&h)

@@ -11,9 +11,9 @@ import (
 	"deployer/cluster/compare"
 )
 
-// damage changes what was found on a healthy cluster at random: hosts that cannot be
-// examined, members that are down or have no data, members and nodes that no host has, other
-// versions, nodes that are cordoned or missing.
+// damage returns the result of a survey of a cluster with random faults: hosts that
+// cannot be examined, members that are down or have no data, members and nodes that
+// no host has, other versions, nodes that are cordoned or missing.
 func damage(r *rand.Rand, c *cluster.Cluster) compare.Observed {
 	o := healthy(c)
 	for range r.IntN(4) {
@@ -58,8 +58,8 @@ func damage(r *rand.Rand, c *cluster.Cluster) compare.Observed {
 	return o
 }
 
-// TestDecisionsForRandomClusters checks what no decision may do to a cluster, for random
-// clusters with random faults.
+// TestDecisionsForRandomClusters checks, for random clusters with random faults, that
+// no decision does what must not be done.
 func TestDecisionsForRandomClusters(t *testing.T) {
 	clusters := map[int]*cluster.Cluster{}
 	for _, masters := range []int{1, 3, 5} {
@@ -85,7 +85,7 @@ func TestDecisionsForRandomClusters(t *testing.T) {
 	}
 }
 
-// wrong returns what a decision must not do.
+// wrong returns the rule that a decision violates; empty for none.
 func wrong(c *cluster.Cluster, o compare.Observed, rules compare.Rules, result compare.Result, d compare.Decision) []string {
 	var out []string
 	must := func(ok bool, text string) {
@@ -128,7 +128,8 @@ func wrong(c *cluster.Cluster, o compare.Observed, rules compare.Rules, result c
 		must(n.CordonedBy == "" || left, n.Name+" is left cordoned, and the result does not have it")
 		must(n.CordonedBy == "" || !result.Equal(), n.Name+" is left cordoned, and nothing is to do")
 	}
-	// What is replaced in the order of the result never costs the majority: TestReplacementsKeepMajority.
+	// A replacement in the order of the result never costs the majority:
+	// TestReplacementsKeepMajority.
 	for _, step := range result.Replacements {
 		must(c.Nodes[step.Host].Name != "", fmt.Sprintf("%s is replaced, and the inventory does not have it", step.Host))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestReplacementsKeepMajority replaces the broken machines of random clusters in the
-// returned order: one is taken away, then its successor joins. etcd must have its
+// returned order: a machine is removed, then its successor joins. etcd must have its
 // majority throughout, over the members that exist at that time.
 func TestReplacementsKeepMajority(t *testing.T) {
 	for seed := range uint64(2000) {

@@ -9,7 +9,7 @@ import (
 	"deployer/cluster"
 )
 
-// resolve is a small cluster with the overrides of a text.
+// resolve returns a small cluster with the overrides in a text.
 func resolve(t *testing.T, overrides, policy string) *cluster.Cluster {
 	t.Helper()
 	spec := cluster.Spec{Overrides: map[string]any{}}

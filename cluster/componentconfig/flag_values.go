@@ -39,8 +39,8 @@ var etcdChoices = map[string][]string{
 	"tls-min-version":      {"", "TLS1.2", "TLS1.3"},
 }
 
-// wrongValue returns what is wrong with the value of a flag; empty when nothing is known to
-// be. given is false for a flag without a value.
+// wrongValue returns the reason why the value of a flag is wrong; empty when no
+// reason is known. given is false for a flag without a value.
 func wrongValue(program string, types map[string]string, name, value string, given bool) string {
 	if choices := etcdChoices[name]; program == "etcd" && choices != nil && !slices.Contains(choices, value) {
 		return "is not one of " + strings.Join(slices.DeleteFunc(slices.Clone(choices), func(c string) bool { return c == "" }), ", ")

@@ -39,8 +39,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestEverySupportedVersionHasTables holds that deployer's own flags are in them too,
-// because a cluster without overrides has no invalid values.
+// TestEverySupportedVersionHasTables checks that the tables also have deployer's own
+// flags, because a cluster without overrides has no invalid values.
 func TestEverySupportedVersionHasTables(t *testing.T) {
 	for _, minor := range cluster.SupportedKubernetes() {
 		c := resolveVersion(t, minor+".0")
@@ -64,8 +64,8 @@ func resolveVersion(t *testing.T, kubernetes string) *cluster.Cluster {
 	return c
 }
 
-// TestFlagsOfHostVersion checks that the flags of a host go by the version that the host
-// is to run.
+// TestFlagsOfHostVersion checks the flags of a host against the table of the version
+// that the host is to run.
 func TestFlagsOfHostVersion(t *testing.T) {
 	const flag = "concurrent-resourceclaim-syncs" // since v1.36
 	check := func(version string) []InvalidValue {

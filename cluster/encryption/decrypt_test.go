@@ -15,8 +15,8 @@ import (
 	"deployer/cluster/encryption"
 )
 
-// TestReadable compares with the transformers of the API server: a file reads what it has
-// the key of, and nothing else.
+// TestReadable compares Readable with the transformers of the API server: a file
+// reads the values for which it has the key, and no others.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	const path = "/registry/secrets/default/web"

@@ -40,7 +40,7 @@ func Merge(files []*File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file with the same keys stays as it was written.
+	// A file with the same keys keeps its content.
 	for _, f := range files {
 		if same, err := render(f.conf); err == nil && bytes.Equal(same.text, merged.text) {
 			return f, nil
@@ -49,10 +49,11 @@ func Merge(files []*File) (*File, error) {
 	return merged, nil
 }
 
-// Dropping returns the file of the last step, [File.Drop], when the files of the masters
-// show that a rotation has begun to take it: some master has it already, and all encrypt
-// with its keys. Then all API servers run with the step before. The file is safe when etcd
-// holds no value of another key, in spite of [Merge], which returns to the step before.
+// Dropping returns the file of the last step, [File.Drop], when the files of the
+// masters show that a rotation has begun this step: some master has that file
+// already, and all encrypt with its keys. Then all API servers run with the step
+// before. The file is safe when etcd holds no value of another key, in spite of
+// [Merge], which returns to the step before.
 func Dropping(files []*File) (*File, bool) {
 	if len(files) == 0 {
 		return nil, false

@@ -209,9 +209,9 @@ type world struct {
 
 var errKilled = errors.New("killed")
 
-// event lets other things happen: API servers crash and start with the file that is there,
-// and clients write objects through any API server. Then every API server must be able to
-// read every object.
+// event simulates independent events: API servers crash and start with the present
+// file, and clients write objects through any API server. Then every API server must
+// be able to read every object.
 func (w *world) event(text string) {
 	w.trace = append(w.trace, text)
 	for range w.random.IntN(4) {
@@ -284,7 +284,8 @@ func (w *world) rollOut(f *encryption.File, gates bool) error {
 	return nil
 }
 
-// rotate is deployer certs rotate-encryption-key, as the playbook has it.
+// rotate rotates the key as the playbook of deployer certs rotate-encryption-key
+// does.
 func (w *world) rotate(name string) error {
 	f := w.merged()
 	if last, begun := encryption.Dropping(w.files); begun && !w.stale(f) {
@@ -319,8 +320,8 @@ func (w *world) stale(f *encryption.File) bool {
 // install is a run of another verb: it merges the files and rolls them out.
 func (w *world) install() error { return w.rollOut(w.merged(), false) }
 
-// TestEveryAPIServerReadsEveryObject kills rotations anywhere, continues them by new ones,
-// and runs installs in between, while API servers crash and clients write.
+// TestEveryAPIServerReadsEveryObject kills rotations at any place, continues them by
+// new ones, and runs installs in between, while API servers crash and clients write.
 func TestEveryAPIServerReadsEveryObject(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -73,8 +73,8 @@ func (p *pki) sign(name, issuer string, more ...string) {
 	p.openssl(args...)
 }
 
-// TestParseAuthority: a file of an authority is taken, with those above it, and each other
-// one is refused with its line.
+// TestParseAuthority: a file of an authority is accepted with the authorities above
+// it, and any other file is refused with its line.
 func TestParseAuthority(t *testing.T) {
 	t.Parallel()
 	p := newPKI(t)
@@ -134,7 +134,7 @@ func wanted() cluster.Certificate {
 	}
 }
 
-// request writes NAME.csr as a host makes it, with openssl in the place of the host.
+// request writes NAME.csr in the form of a host's request, made by openssl.
 func (p *pki) request(name, subject, extensions string) {
 	p.t.Helper()
 	p.write(name+".cnf", "[req]\ndistinguished_name=dn\nreq_extensions=v3\nprompt=no\n[dn]\n"+subject+"[v3]\n"+extensions)
@@ -146,7 +146,7 @@ const (
 	goodExtensions = "subjectAltName=DNS:n1,DNS:localhost,IP:10.0.0.1,IP:::1\nextendedKeyUsage=serverAuth\n"
 )
 
-// TestCheckRequest: a host can ask for nothing but its certificate.
+// TestCheckRequest: a host can request only its own certificate.
 func TestCheckRequest(t *testing.T) {
 	t.Parallel()
 	p := newPKI(t)
@@ -178,8 +178,8 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// TestOpenSSLSigns: openssl signs a request with the file of extensions as the table says,
-// and every other certificate is refused with its difference.
+// TestOpenSSLSigns: openssl signs a request with the file of extensions as the table
+// says, and any other certificate is refused with its difference.
 func TestOpenSSLSigns(t *testing.T) {
 	t.Parallel()
 	p := newPKI(t)
