@@ -53,10 +53,10 @@ func (s CertificateState) Complete(c *Cluster, now time.Time) CertificateState {
 	return s
 }
 
-// ForeignAuthorities marks the certificates of authorities on hosts that have none of the
-// masters' ones, and names those that do not sign: during a rotation hosts trust two.
-// Without a master in the list nothing can be compared. The certificates of a file must be
-// in its order.
+// ForeignAuthorities marks the certificates of authorities on hosts that have none of
+// the masters' authorities, and names the certificates that do not sign: during a
+// rotation hosts trust two. Without a master in the list ForeignAuthorities compares
+// nothing. The certificates of a file must be in its order.
 func ForeignAuthorities(c *Cluster, list []CertificateState) []CertificateState {
 	type file struct{ host, path string }
 	trusted := map[file][]string{} // fingerprints
