@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// thousand is an inventory of 1000 hosts: ranged is how people write it, listed
-// is what a generator writes, with settings for each host.
+// thousand returns an inventory of 1000 hosts: in ranges, as people write it, or
+// listed with settings for each host, as a generator writes it.
 func thousand(listed bool) []byte {
 	var b strings.Builder
 	b.WriteString("ssh: {user: ops, become: sudo}\nvars: {a: 1, b: {c: [1, 2, 3]}, d: text}\nhosts:\n  m[1:3]: {address: \"10.0.0.[1:3]\"}\n")

@@ -1,5 +1,5 @@
-// Package inventory reads the file that says which hosts there are, how to
-// reach them and what they are for.
+// Package inventory reads the file that lists the hosts, their connection settings
+// and their roles.
 //
 //	cluster: {...}        what to install; kept as it is, for package cluster
 //	ssh: {user: root}     how to reach hosts; also in groups and hosts
@@ -22,6 +22,6 @@
 // their order, before precedence is applied. Mappings merge deeply, any other value
 // replaces, and every value keeps the name of the file that it comes from.
 //
-// The package knows nothing of engines and clusters. The package reads the files and,
-// for !env, the environment, and touches no network.
+// The package does not depend on the engine or on clusters. It reads the files and,
+// for !env, the environment, and uses no network.
 package inventory

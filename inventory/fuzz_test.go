@@ -7,8 +7,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// FuzzParse holds that no file makes the reader panic, that errors say which
-// file they are about, and that what was accepted is consistent.
+// FuzzParse checks that no file makes the reader panic, that errors name their file,
+// and that an accepted inventory is consistent.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{full, "", "hosts: {a: }", "hosts: {\"n[1:3]\": {address: \"10.0.0.[1:3]\"}}",
 		"hosts: &h {a: &a {ssh: {bastion: {host: b}}}, b: *a}\ngroups: {g: {hosts: a, children: g}}",

@@ -11,8 +11,8 @@ import (
 	"deployer/strictyaml"
 )
 
-// free makes a random mapping whose keys have, at every place, always the same
-// kind of value: keys d* hold mappings, others do not.
+// free returns a random mapping whose keys have, at every place, always the same kind
+// of value: keys d* hold mappings, others do not.
 func free(r *rand.Rand, depth int) map[string]any {
 	out := map[string]any{}
 	for range r.IntN(5) {
@@ -46,8 +46,8 @@ func value(t *testing.T, n *yaml.Node) map[string]any {
 	return out
 }
 
-// Where values keep their kind, it does not matter how merging is grouped, and
-// merging something into itself changes nothing.
+// TestMergeIsAssociativeAndIdempotent: where values keep their kind, the grouping of
+// merges has no effect, and merging a mapping into itself changes nothing.
 func TestMergeIsAssociativeAndIdempotent(t *testing.T) {
 	for name, merge := range map[string]func([]*yaml.Node) *yaml.Node{"deep": deep, "shallow": shallow} {
 		for seed := range uint64(1000) {

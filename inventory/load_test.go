@@ -14,7 +14,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// read parses a file that stands in /etc/site, for a user whose home is /home/u.
+// read parses a file in /etc/site, for a user whose home is /home/u.
 func read(text string, env map[string]string) (*Inventory, error) {
 	return parse(source{"inventory.yaml", []byte(text), "/etc/site", "/home/u", func(k string) (string, bool) {
 		v, ok := env[k]
@@ -152,7 +152,7 @@ hosts:
 func TestOrigins(t *testing.T) {
 	inv := mustRead(t, full)
 	lines := strings.Split(full, "\n")
-	got := map[string]string{} // layer, and what stands in the file at the position
+	got := map[string]string{} // layer, and the text of the file at the position
 	for _, o := range inv.Origins("n1") {
 		got[o.Key] = o.Layer
 		if o.Pos.Line > 0 {

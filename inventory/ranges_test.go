@@ -48,7 +48,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// Whatever list of names is compressed, expanding gives it back.
+// TestCompressRoundTrip: expanding a compressed list of names returns the list.
 func TestCompressRoundTrip(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -74,7 +74,8 @@ func TestCompressRoundTrip(t *testing.T) {
 	}
 }
 
-// TestByNumber: runs of names come together whatever order they came in.
+// TestByNumber: names with consecutive numbers are neighbours, whatever their order
+// was.
 func TestByNumber(t *testing.T) {
 	names := []string{"n10", "n2", "m1", "db", "n1", "n002", "n3"}
 	slices.SortFunc(names, ByNumber)

@@ -42,7 +42,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// generic reads YAML as a schema validator sees it.
+// generic decodes YAML into the types of a schema validator.
 func generic(t *testing.T, text string) any {
 	t.Helper()
 	n, err := strictyaml.Parse("f", []byte(text))

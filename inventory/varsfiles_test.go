@@ -36,7 +36,7 @@ func site(t *testing.T, files map[string]string) string {
 	return filepath.Join(dir, "inventory.yaml")
 }
 
-// open is a cipher for tests: it takes "sealed " off.
+// open is a cipher for tests: it removes the prefix "sealed ".
 func open(_ string, data []byte) ([]byte, error) {
 	plain, ok := bytes.CutPrefix(data, []byte("sealed "))
 	if !ok {
@@ -45,7 +45,7 @@ func open(_ string, data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// TestVarsFiles checks who wins: each file is over the same level of the
+// TestVarsFiles checks the precedence: each file is over the same level of the
 // inventory, and under the levels above.
 func TestVarsFiles(t *testing.T) {
 	t.Parallel()

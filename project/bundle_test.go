@@ -13,8 +13,9 @@ import (
 	"deployer/project"
 )
 
-// A bundle replaces the inventory's source: its versions are those of the cluster, and it
-// has every artifact that the cluster needs, on a machine without store and lock file.
+// TestBundleReplacesTheSource: a bundle replaces the inventory's source. Its versions
+// are those of the cluster, and it has every artifact that the cluster needs, on a
+// machine without store and lock file.
 func TestBundleReplacesTheSource(t *testing.T) {
 	inDir(t, map[string]string{"inventory.yaml": cluster})
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -46,7 +47,7 @@ func TestBundleReplacesTheSource(t *testing.T) {
 	if p, err = project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}}); err != nil {
 		t.Fatal(err)
 	}
-	// Archives of the test are no archives: only files and images are fetched.
+	// The archives of the test are not valid, so only files and images are fetched.
 	archives := func(ref images.Ref) bool {
 		return slices.Contains([]string{"etcd", "containerd", "cni-plugins"}, ref.Name)
 	}

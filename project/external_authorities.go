@@ -45,8 +45,9 @@ func (p *Project) readExternalAuthorities(now time.Time) error {
 	return p.readIssued(authorities, now)
 }
 
-// readIssued reads the certificates that external authorities have issued for the hosts of
-// the cluster. A newer one than that of the host is to be installed.
+// readIssued reads the certificates that external authorities have issued for the
+// hosts of the cluster. The run installs one that is newer than the certificate on
+// the host.
 func (p *Project) readIssued(authorities map[string][]*x509.Certificate, now time.Time) error {
 	ext := &p.Cluster.ExternalAuthorities
 	ext.Issued = map[string]cluster.IssuedCertificate{}

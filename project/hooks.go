@@ -8,8 +8,8 @@ import (
 // hooksVariable is the variable that has the hooks of cluster.maintenance.
 const hooksVariable = "maintenance_hooks"
 
-// addHooks gives every host the hooks of the cluster as a variable; their texts are
-// evaluated for the host that a task reads them for.
+// addHooks gives every host the hooks of the cluster as a variable; a task that reads
+// the variable evaluates the texts for its host.
 func (p *Project) addHooks(given map[string]HostVars) error {
 	list := make([]any, len(p.Cluster.Hooks))
 	for i, h := range p.Cluster.Hooks {

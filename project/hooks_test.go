@@ -55,8 +55,8 @@ cluster:
 	}
 }
 
-// TestHooksThatCannotRun checks that mistakes in hooks are found without the network, with
-// their place.
+// TestHooksThatCannotRun checks that errors in hooks are found without the network,
+// with their place.
 func TestHooksThatCannotRun(t *testing.T) {
 	for hook, want := range map[string]string{
 		"{name: a}":                                                    `inventory.yaml:5:5: cluster.maintenance.hooks: hook "a": want command or http`,

@@ -11,8 +11,8 @@ import (
 )
 
 // withPositions prefixes the problems of a cluster with file:line:column of the
-// inventory. The same problem at one place, as that of a group's value on all its hosts,
-// is reported once.
+// inventory. The same problem at one place is reported once, for example when all
+// hosts of a group have a wrong value of the group.
 func withPositions(inv *inventory.Inventory, err error) error {
 	var problems cluster.Problems
 	if !errors.As(err, &problems) {

@@ -14,8 +14,9 @@ import (
 	"deployer/tasks/control/routes"
 )
 
-// changeSessions has the run change the sessions of the nodes to others than those of the
-// inventory: those of a full mesh, in which the first node reflects as well.
+// changeSessions makes the run change the sessions of the nodes to sessions that
+// differ from those of the inventory: those of a full mesh, in which the first node
+// reflects as well.
 func (s *site) changeSessions(t *testing.T) map[string][]cluster.Peer {
 	t.Helper()
 	sessions := map[string][]cluster.Peer{}

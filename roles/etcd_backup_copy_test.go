@@ -17,7 +17,7 @@ type copier struct {
 	t      *testing.T
 	dir    string // of the host's files
 	script string
-	path   string // PATH: programs that note their arguments
+	path   string // PATH with programs that record their arguments
 }
 
 func newCopier(t *testing.T, server *s3server.Server) *copier {
@@ -80,7 +80,7 @@ func (c *copier) run(shell string, succeeds bool) string {
 	return string(out)
 }
 
-// TestEtcdBackupCopies copies with an account that may write and do nothing else.
+// TestEtcdBackupCopies copies snapshots with an account that may only write.
 func TestEtcdBackupCopies(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("backups")
@@ -125,7 +125,7 @@ func TestEtcdBackupCopies(t *testing.T) {
 		t.Errorf("marks of copies: %v, want that of scheduled-1", left)
 	}
 
-	// Nothing is copied twice; another shell takes the same way.
+	// No snapshot is copied twice; another shell behaves in the same way.
 	if err := store.Remove(t.Context(), objectstore.Location{Bucket: "backups", Key: "prod/scheduled-1.keys.age"}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ const fakeEtcdutl = `#!/bin/sh
 echo '{"hash":1,"revision":12,"totalKey":7,"totalSize":4096,"version":"3.6.0"}'
 `
 
-// state is a member as etcdctl endpoint status --write-out=fields prints it.
+// state returns a member in the form of etcdctl endpoint status --write-out=fields.
 func state(host string, leader, learner bool) string {
 	id, leads := 8613432312345678+int(host[1]), 1
 	if leader {
@@ -34,8 +34,8 @@ func state(host string, leader, learner bool) string {
 	return fmt.Sprintf("\"ClusterID\" : 1\n\"MemberID\" : %d\n\"Revision\" : 5\n\"Leader\" : %d\n\"IsLearner\" : %t\n\"Endpoint\" : \"https://10.0.0.1%s:2379\"\n\n", id, leads, learner, host[1:])
 }
 
-// TestEtcdBackupScript runs the script of m1, m2 and m3 on the states of the members: one
-// of them saves, and the oldest snapshots go.
+// TestEtcdBackupScript runs the script of m1, m2 and m3 on the states of the members:
+// one of them saves a snapshot, and the oldest snapshots are removed.
 func TestEtcdBackupScript(t *testing.T) {
 	t.Parallel()
 	actx := newSite(t, "nginx")
@@ -140,7 +140,7 @@ func TestEtcdBackupScriptOnAFullDisk(t *testing.T) {
 	files := newSite(t, "nginx").files(t, "m1")
 	for name, tt := range map[string]struct {
 		freeKiB int
-		fails   bool // the save, as without space
+		fails   bool // the save fails, as without space
 		wrong   string
 		left    []string
 	}{

@@ -127,7 +127,8 @@ func (h *swapHost) content() (db, log string) {
 	return string(text), log
 }
 
-// unfinished reports what the playbooks look for: restored-ID in the last directory.
+// unfinished reports whether the host is in the state that the playbooks test for:
+// restored-ID in the last directory.
 func (h *swapHost) unfinished() bool {
 	last := h.data
 	if h.log != "" {
@@ -153,7 +154,7 @@ func TestEtcdDataSwap(t *testing.T) {
 				name := fmt.Sprintf("log of its own: %t, killed before the steps %d and %d", ownLog, first, second)
 				for _, kill := range []int{first, second, 0} {
 					if !h.unfinished() {
-						continue // the playbook runs the script when something is left
+						continue // the playbook runs the script only while a directory is left
 					}
 					_, ok := h.run(kill)
 					db, log := h.content()

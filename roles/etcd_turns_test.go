@@ -9,9 +9,9 @@ import (
 	"deployer/roles"
 )
 
-// TestTurnsOfEtcd checks which members of etcd change in a rollout, which restores them, and
-// which behind a throttle; and that the quorum is asked right before each change of an
-// existing cluster.
+// TestTurnsOfEtcd checks which members of etcd change in a rollout, which restores
+// them, and which behind a throttle; and that the quorum is checked right before each
+// change of an existing cluster.
 func TestTurnsOfEtcd(t *testing.T) {
 	for _, playbook := range []string{"install", "upgrade", "scale-up"} {
 		p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+playbook+".yaml")

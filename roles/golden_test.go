@@ -69,7 +69,7 @@ func TestEveryTemplateIsRendered(t *testing.T) {
 		}
 		for template, n := range s.templates {
 			seen[template] += n
-			seen[path.Base(template)] += n // one that several roles share
+			seen[path.Base(template)] += n // a template that several roles share
 		}
 	}
 	included := map[string]bool{}

@@ -53,7 +53,7 @@ func TestHooksAroundDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := kindsIn(p, 0, len(p.Ops)) // nodes that install takes out are drained in the end
+	got := kindsIn(p, 0, len(p.Ops)) // install drains the nodes that it takes out at its end
 	if !slices.Equal(got, strings.Fields("kube_cordon hook kube_drain kube_drain")) {
 		t.Errorf("scale-down: %v", got)
 	}

@@ -8,8 +8,8 @@ import (
 	"deployer/engine/lang"
 )
 
-// TestMasterInUseWaitsForJoining evaluates the condition under which the API server of a
-// master waits for that of one that joins.
+// TestMasterInUseWaitsForJoining evaluates the condition under which the API server
+// of a master waits for the API server of a joining master.
 func TestMasterInUseWaitsForJoining(t *testing.T) {
 	text, err := FS.ReadFile("control-plane/tasks/main.yaml")
 	if err != nil {

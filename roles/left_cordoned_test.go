@@ -9,8 +9,8 @@ import (
 	"deployer/roles"
 )
 
-// TestInstallUncordonsReadyNodes checks that an install uncordons what a killed run has left,
-// after it has found the node Ready.
+// TestInstallUncordonsReadyNodes checks that an install uncordons the nodes that a
+// killed run has left cordoned, after they are Ready.
 func TestInstallUncordonsReadyNodes(t *testing.T) {
 	p, err := compiler().Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml")
 	if err != nil {

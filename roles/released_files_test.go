@@ -18,9 +18,9 @@ var released = flag.Bool("released", false, "rewrite the digests of the files th
 // hosts of an unchanged inventory.
 var onHosts = regexp.MustCompile(`(?m)^On hosts: (.+)$`)
 
-// TestUnreleasedFilesAreInChangelog compares the files that install writes with those of the
-// last release: with an unchanged inventory a new release plans what the changelog names, and
-// nothing else.
+// TestUnreleasedFilesAreInChangelog compares the files that install writes with those
+// of the last release: with an unchanged inventory a new release changes only files
+// that the changelog names.
 func TestUnreleasedFilesAreInChangelog(t *testing.T) {
 	named := unreleasedFiles(t, filepath.Join("..", "changelog", "unreleased"))
 	for name, hosts := range goldenHosts() {

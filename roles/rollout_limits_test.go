@@ -50,7 +50,7 @@ func limitsOf(t *testing.T, playbook string, rollout, labels, extra map[string]a
 }
 
 // TestRolloutsHeedTheInventory checks that every rollout of nodes has the limits of
-// cluster.rollout, and none without them.
+// cluster.rollout, and no limits without them.
 func TestRolloutsHeedTheInventory(t *testing.T) {
 	none := map[string]any{"max_unavailable": []any{}, "spread": "", "critical": []any{}}
 	set := map[string]any{"spread": "zone", "critical": []any{"n2"},

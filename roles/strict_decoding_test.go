@@ -85,9 +85,9 @@ func readable(file, text string) error {
 	return fmt.Errorf("no check knows this kind of file")
 }
 
-// credentials decodes a file with credentials of registries. The kubelet takes user and
-// password of each (kubernetes pkg/credentialprovider/config.go, DockerConfigJSON) and passes
-// over keys that it does not know.
+// credentials decodes a file with credentials of registries. The kubelet takes user
+// and password of each (kubernetes pkg/credentialprovider/config.go,
+// DockerConfigJSON) and ignores keys that it does not know.
 func credentials(text string) error {
 	var config struct {
 		Auths map[string]struct{ Username, Password string }

@@ -1,8 +1,8 @@
 // Package templates holds the files that the built-in roles render: units,
 // configurations, static pod manifests and cluster objects. Each role finds its
-// templates in the folder of its name, and what several roles share beside the
-// folders. They are text/template with sprig, and
-// see the variables that docs/reference/variables.md lists.
+// templates in the folder of its name; templates that several roles share are beside
+// the folders. All templates are text/template with sprig, and can read the variables
+// that docs/reference/variables.md lists.
 package templates
 
 import "embed"
