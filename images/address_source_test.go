@@ -16,7 +16,7 @@ func TestFromAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
-	for range 8 { // as many hosts would ask for it
+	for range 8 { // as when several hosts request it
 		group.Go(func() {
 			blob, err := store.FromAddress(t.Context(), p.URL+toolPath, hexOf(content))
 			if err != nil {
@@ -27,7 +27,7 @@ func TestFromAddress(t *testing.T) {
 		})
 	}
 	group.Wait()
-	p.Close() // what is in the store needs no network
+	p.Close() // stored content needs no network
 	if _, err := store.FromAddress(t.Context(), p.URL+toolPath, hexOf(content)); err != nil {
 		t.Error(err)
 	}

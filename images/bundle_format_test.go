@@ -16,8 +16,8 @@ import (
 
 var updateFormats = flag.Bool("update-formats", false, "write the golden file of the present format of bundles anew")
 
-// bundleIndexV1 is the index of a bundle in format 1. It stays as it is when another format
-// comes: bundles of format 1 are read or refused with a text that says so.
+// bundleIndexV1 is the index of a bundle in format 1. The file never changes: bundles
+// of format 1 are read, or refused with a text that names the format.
 const bundleIndexV1 = "testdata/bundle-format-1.yaml"
 
 // publisherAddress matches the address of the publisher of a test.

@@ -38,7 +38,8 @@ func writeTestBundle(t *testing.T) (c *Catalogue, path string) {
 	return c, path
 }
 
-// A bundle is all that a controller needs: no publisher, no store and no lock file.
+// TestBundleIsASource: a controller needs only the bundle: no publisher, no store and
+// no lock file.
 func TestBundleIsASource(t *testing.T) {
 	c, path := writeTestBundle(t)
 	source, err := OpenSource(filepath.Base(path), filepath.Dir(path), nil)
@@ -65,8 +66,8 @@ func TestBundleIsASource(t *testing.T) {
 	}
 }
 
-// Content that is not that of the index, and an index that is not what was pinned, are
-// refused.
+// TestBundleIsVerified: content that differs from the index, and an index that
+// differs from the pins, are refused.
 func TestBundleIsVerified(t *testing.T) {
 	c, path := writeTestBundle(t)
 	content, err := os.ReadFile(path)

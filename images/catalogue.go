@@ -20,9 +20,9 @@ var embedded []byte
 // followsKubernetes is the only value Artifact.Follows may have.
 const followsKubernetes = "kubernetes"
 
-// Catalogue lists everything that deployer can install on a host.
+// Catalogue lists all artifacts that deployer can install on a host.
 type Catalogue struct {
-	// Default is the Kubernetes version used when nobody names one.
+	// Default is the default Kubernetes version.
 	Default string `yaml:"default"`
 	// Releases maps a Kubernetes version to the version of every artifact
 	// that does not follow it.

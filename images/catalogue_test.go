@@ -16,8 +16,8 @@ func embeddedCatalogue(t *testing.T) *Catalogue {
 	return c
 }
 
-// The addresses are the publishers'; a slip in a template would only show on a
-// site with internet.
+// TestEmbeddedAddresses compares the addresses with those of the publishers; an error
+// in a template would otherwise appear only on a site with internet.
 func TestEmbeddedAddresses(t *testing.T) {
 	c := embeddedCatalogue(t)
 	got := map[string]string{}

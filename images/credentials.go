@@ -23,8 +23,9 @@ type Logins map[string]Login
 const EnvAuths = "DOCKER_AUTH_CONFIG"
 
 // Keychain returns the credentials for registries: the given ones, then those of the
-// environment variable EnvAuths, then those of the files of docker (DOCKER_CONFIG) and podman
-// (REGISTRY_AUTH_FILE). A registry that none of them names is asked without credentials.
+// environment variable EnvAuths, then those of the files of docker (DOCKER_CONFIG)
+// and podman (REGISTRY_AUTH_FILE). Requests to a registry that none of these names
+// have no credentials.
 func Keychain(given Logins) authn.Keychain {
 	return authn.NewMultiKeychain(given, environment{}, authn.DefaultKeychain)
 }

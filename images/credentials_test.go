@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// private returns the host of a registry that wants a user, with an image team/picture:1.
+// private returns the host of a registry that requires a user, with an image
+// team/picture:1.
 func private(t *testing.T, user, password string) string {
 	t.Helper()
 	inner := "http://" + newRegistry(t, nil)
@@ -75,8 +76,8 @@ func auths(t *testing.T, host, user, password string) string {
 	return string(text)
 }
 
-// TestCredentialsOfRegistries pulls from a registry that wants a user, with credentials from
-// each place.
+// TestCredentialsOfRegistries pulls from a registry that requires a user, with
+// credentials from each place.
 func TestCredentialsOfRegistries(t *testing.T) {
 	host := private(t, "reader", "s3cret")
 	pull := func(logins Logins) error {
@@ -129,7 +130,7 @@ func TestRegistryOfKey(t *testing.T) {
 	}
 }
 
-// TestCredentialsOfFiles reads a file of a mirror that wants a user.
+// TestCredentialsOfFiles reads a file of a mirror that requires a user.
 func TestCredentialsOfFiles(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if u, p, _ := r.BasicAuth(); u != "reader" || p != "s3cret" {

@@ -57,7 +57,7 @@ func (s *Store) expand(ctx context.Context, digest string) (expanded string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.Reset(); err != nil { // what a killed process has left
+	if err := p.Reset(); err != nil { // content that a killed process has left
 		return "", err
 	}
 	if _, err := io.Copy(p, unzipped); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// gzipped is content as publishers of archives have it.
+// gzipped returns content compressed with gzip, as publishers offer archives.
 func gzipped(t *testing.T, content []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -24,8 +24,8 @@ func gzipped(t *testing.T, content []byte) []byte {
 	return out.Bytes()
 }
 
-// An archive is fetched and pinned as it was published, and can be sent without
-// its gzip.
+// TestArchiveIsExpanded: an archive is fetched and pinned as published, and can be
+// sent without its gzip.
 func TestArchiveIsExpanded(t *testing.T) {
 	p := newPublisher(t)
 	plain := payload(300_000)
@@ -82,7 +82,7 @@ func TestExpanded(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(store.Root(), contentDir, digest), tt.content, 0o444); err != nil {
 				t.Fatal(err)
 			}
-			// A partial file of a killed process.
+			// The partial file is that of a killed process.
 			if err := os.WriteFile(partialFile(store, digest+expandedSuffix), []byte("half"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -138,8 +138,7 @@ func (r *Resolver) pin(ctx context.Context, a Artifact, ref Ref, offer Offer, re
 	return nil
 }
 
-// offer queries the source for an artifact, and requires a digest that its content
-// can be checked against.
+// offer queries the source for an artifact, and requires a digest of its content.
 func (r *Resolver) offer(ctx context.Context, a Artifact, ref Ref) (Offer, error) {
 	var offer Offer
 	err := resumable.Retry(ctx, 0, permanent, nil, func() error {

@@ -77,8 +77,8 @@ func checkBlob(t *testing.T, blob Blob, content []byte) {
 	}
 }
 
-// A publisher's server misbehaves in every way seen in practice: the result is
-// either the right content or a clear error and nothing in the store.
+// TestFetchFaults: for every fault of a publisher's server that was seen in practice,
+// the result is either the right content or a clear error and nothing in the store.
 func TestFetchFaults(t *testing.T) {
 	content := payload(200_000)
 	half := len(content) / 2
@@ -90,7 +90,7 @@ func TestFetchFaults(t *testing.T) {
 		name    string
 		prepare func(p *publisher)
 		err     string // part of the error; empty when the fetch must succeed
-		asked   string // a request that must have been made
+		asked   string // a required request
 	}{
 		{"cut once, goes on by range", func(p *publisher) { p.fault(toolPath, 1, truncated) }, "", toolPath + " bytes=100000-"},
 		{"server busy twice", func(p *publisher) {
@@ -164,8 +164,9 @@ func TestFetchFaults(t *testing.T) {
 	}
 }
 
-// A run was killed in the middle: the next one asks for the rest only. When the
-// part that is there belongs to another file, everything is fetched again.
+// TestFetchResumesAfterKill: after a killed download the next run requests only the
+// rest. When the partial content belongs to another file, the whole file is fetched
+// again.
 func TestFetchResumesAfterKill(t *testing.T) {
 	content := payload(100_000)
 	for name, left := range map[string][]byte{
@@ -197,7 +198,7 @@ func TestFetchResumesAfterKill(t *testing.T) {
 	}
 }
 
-// stallingSource stands still after the first half of the first content.
+// stallingSource stalls after the first half of the first content.
 type stallingSource struct {
 	Source
 	half    []byte
@@ -213,7 +214,7 @@ func (s *stallingSource) Open(ctx context.Context, a Artifact, ref Ref, want Off
 	return resumable.Content{ReadCloser: io.NopCloser(content), Total: 2 * int64(len(s.half))}, nil
 }
 
-// endlessWait brings nothing until its context ends.
+// endlessWait is a reader that returns no data until its context ends.
 type endlessWait struct{ ctx context.Context }
 
 func (w endlessWait) Read([]byte) (int, error) {

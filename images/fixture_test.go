@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// publisher is a local server laid out like upstream, with faults to switch on
-// by path. It keeps no connection open, so that the waits between attempts take no time
+// publisher is a local server with the layout of the publishers, and with faults by
+// path. It keeps no connection open, so that the waits between attempts take no time
 // under the clock of synctest; start it outside of the bubble.
 type publisher struct {
 	*httptest.Server
@@ -50,7 +50,7 @@ func (p *publisher) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// put publishes a file with its checksum file beside it.
+// put publishes a file and its checksum file.
 func (p *publisher) put(path string, content []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func newResolver(t *testing.T, c *Catalogue, source Source) *Resolver {
 	return &Resolver{Catalogue: c, Store: store, Lock: lock, Source: source}
 }
 
-// payload is content that does not repeat, so that a wrong offset shows.
+// payload returns content without repetitions, so that a wrong offset is detected.
 func payload(size int) []byte {
 	content := make([]byte, 0, size+32)
 	for sum := sha256.Sum256([]byte("payload")); len(content) < size; sum = sha256.Sum256(sum[:]) {
@@ -139,5 +139,5 @@ func hexOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// partialFile is where the store keeps a download that is not complete.
+// partialFile returns the path of an incomplete download in the store.
 func partialFile(s *Store, key string) string { return filepath.Join(s.Root(), partialDir, key) }

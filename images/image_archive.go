@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// OpenImage opens an archive that WriteImage made. The image reads layers from the file
-// when they are asked for, so the file must stay.
+// OpenImage opens an archive that WriteImage made. The image reads layers from the
+// file on demand, so the file must stay.
 func OpenImage(path string) (v1.Image, error) {
 	archive := &imageArchive{path: path, members: map[string]section{}}
 	if err := archive.read(); err != nil {
@@ -39,7 +39,8 @@ func ArchiveName(path string) (string, error) {
 // section is the place of a member in an archive, in bytes.
 type section struct{ offset, size int64 }
 
-// imageArchive is the part of an image that go-containerregistry builds the rest from.
+// imageArchive is the part of an image from which go-containerregistry builds the
+// rest.
 type imageArchive struct {
 	path             string
 	members          map[string]section
@@ -63,7 +64,7 @@ func (a *imageArchive) read() error {
 		if err != nil {
 			return err
 		}
-		// The reader of the tar reads no further than the header.
+		// The reader of the tar has read only the header.
 		offset, err := file.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return err

@@ -10,7 +10,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// What WriteImage writes, OpenImage reads: the same digest, configuration and content.
+// TestOpenImage: OpenImage reads an archive of WriteImage with the same digest,
+// configuration and content.
 func TestOpenImage(t *testing.T) {
 	layer := filepath.Join(t.TempDir(), "layer.tar")
 	if err := os.WriteFile(layer, []byte(strings.Repeat("layer ", 2000)), 0o644); err != nil {

@@ -19,9 +19,9 @@ const IndexName = "artifacts.yaml"
 // Index lists what a directory source holds. Together with the files it names
 // it is all a site without internet needs.
 type Index struct {
-	// Versions overrides the catalogue's version for what this directory has
-	// only in another one, by artifact name. A builder that takes runc from
-	// Debian says so here.
+	// Versions overrides the versions of the catalogue for artifacts that this
+	// directory has only in another version, by artifact name. A builder that takes
+	// runc from Debian writes its version here.
 	Versions map[string]string `yaml:"versions,omitempty"`
 	Entries  []IndexEntry      `yaml:"artifacts"`
 }

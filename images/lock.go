@@ -30,8 +30,8 @@ type Pin struct {
 	SHA256 string `yaml:"sha256" json:"sha256"`
 	// Size is in bytes.
 	Size int64 `yaml:"size" json:"size"`
-	// Manifest is an image's manifest digest, sha256:...; SHA256 is then that
-	// of the archive deployer makes of it.
+	// Manifest is an image's manifest digest, sha256:...; SHA256 is then the digest
+	// of the archive that deployer makes of the image.
 	Manifest string `yaml:"manifest,omitempty" json:"manifest,omitempty"`
 	// Source is the address the content came from.
 	Source string `yaml:"source" json:"source"`
@@ -42,8 +42,8 @@ type Lock struct {
 	path string
 	mu   sync.Mutex
 	pins map[Ref]Pin
-	// dirty are the refs pinned here since the file was read, with the pin
-	// they had then.
+	// dirty has the refs that were pinned here since the file was read, with their
+	// pins at that time.
 	dirty map[Ref]Pin
 }
 
@@ -96,10 +96,10 @@ func readPins(path string) (map[Ref]Pin, error) {
 	return pins, nil
 }
 
-// Path is where the lock is kept.
+// Path is the path of the lock file.
 func (l *Lock) Path() string { return l.path }
 
-// Pin returns what is pinned for ref.
+// Pin returns the pin of ref; false when there is none.
 func (l *Lock) Pin(ref Ref) (Pin, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

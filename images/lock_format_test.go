@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLockFormats: lock files of all formats are read, mean the same, and are
-// written in the present one.
+// TestLockFormats: lock files of all formats are readable, have the same content, and
+// are written in the present format.
 func TestLockFormats(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "locks", "lock-1.yaml"))
 	if err != nil {
@@ -32,7 +32,7 @@ func TestLockFormats(t *testing.T) {
 		}
 		other := want
 		other.Size = 2
-		for _, pin := range []Pin{other, want} { // it is written, and as it was
+		for _, pin := range []Pin{other, want} { // the pin that was written, and the former pin
 			lock.Put(pin)
 			if err := lock.Save(); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,8 @@ func TestLockFormats(t *testing.T) {
 	}
 }
 
-// TestNewerLockIsRefused: its pins are neither used nor overwritten.
+// TestNewerLockIsRefused: the pins of a newer lock file are neither used nor
+// overwritten.
 func TestNewerLockIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), LockName)
 	const newer = "format: 7\nartifacts: {etcd: {pins: []}}\n"

@@ -63,8 +63,8 @@ func TestLockSaveWritesOnlyChanges(t *testing.T) {
 	}
 }
 
-// Two runs share one lock file: each keeps what the other pinned, and neither
-// overwrites other content silently.
+// TestLockOfTwoRuns: of two runs that share a lock file, each keeps the pins of the
+// other, and neither overwrites other content silently.
 func TestLockOfTwoRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), LockName)
 	first, second := openLock(t, path), openLock(t, path)
@@ -90,7 +90,8 @@ func TestLockOfTwoRuns(t *testing.T) {
 	if pin, _ := openLock(t, path).Pin(Ref{"c", "v1", "amd64"}); pin.SHA256 != hexOf([]byte("one")) {
 		t.Errorf("the first pin was lost: %+v", pin)
 	}
-	// Replacing on purpose what the file had when it was read is no conflict.
+	// Intentionally replacing the content that the file had when it was read is no
+	// conflict.
 	update := openLock(t, path)
 	update.Put(pinOf("c", "three"))
 	if err := update.Save(); err != nil {
@@ -130,7 +131,7 @@ func TestPublisherReplacesAFile(t *testing.T) {
 	}
 	p.put(toolPath, second)
 
-	// Another machine: same lock file, empty store.
+	// Another machine has the same lock file and an empty store.
 	fresh := newResolver(t, r.Catalogue, r.Source)
 	fresh.Lock = openLock(t, r.Lock.Path())
 	err := fresh.Fetch(t.Context(), refs, nil)

@@ -13,7 +13,7 @@ import (
 
 // Probe is an image that is created for `deployer verify`.
 type Probe struct {
-	// Name is that of ProbeName.
+	// Name is the result of ProbeName.
 	Name string
 	// Archive is a tar that `ctr -n k8s.io images import` takes.
 	Archive []byte
@@ -21,12 +21,12 @@ type Probe struct {
 	Digest string
 }
 
-// ProbeTag is the first twelve digits of a program's SHA-256 in hex, so that a
+// ProbeTag returns the first twelve digits of a program's SHA-256 in hex, so that a
 // host that has the image has exactly this program. In a cluster of several
 // architectures one of them gives the tag for all.
 func ProbeTag(digest string) string { return digest[:12] }
 
-// ProbeName is the name of the image with a tag.
+// ProbeName returns the name of the image with a tag.
 func ProbeName(tag string) string { return "deployer.local/probe:" + tag }
 
 // ProbeImage wraps a static binary as an image with the given tag, whose

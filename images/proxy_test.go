@@ -11,12 +11,13 @@ import (
 	"testing"
 )
 
-// proxied is set in the process of the test that asks through a proxy: net/http reads the
-// proxies of the environment once a process.
+// proxied is set in the process of the test that sends requests through a proxy:
+// net/http reads the proxies of the environment once a process.
 const proxied = "DEPLOYER_TEST_PROXIED"
 
-// TestProxyOfTheEnvironment starts a process whose environment names a proxy, and checks
-// what it asks the proxy for: files, images and bases of images, but not what NO_PROXY names.
+// TestProxyOfTheEnvironment starts a process whose environment names a proxy, and
+// checks its requests to the proxy: files, images and bases of images, but no hosts
+// in NO_PROXY.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

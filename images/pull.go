@@ -18,8 +18,8 @@ func pullOptions(ctx context.Context, arch string) []registry.Option {
 	}
 }
 
-// PullImage returns an image of a registry by its reference; layers are read when they are
-// asked for. Registries on loopback are asked without encryption.
+// PullImage returns an image of a registry by its reference; layers are read on
+// demand. Requests to registries on loopback have no encryption.
 func PullImage(ctx context.Context, reference, arch string) (v1.Image, error) {
 	parsed, err := name.ParseReference(reference)
 	if err != nil {

@@ -44,7 +44,7 @@ func (r *httpSource) openImage(ctx context.Context, a Artifact, ref Ref, want Of
 	if err := checkPlatform(img, ref); err != nil {
 		return resumable.Content{}, final{fmt.Errorf("image %s: %w", address, err)}
 	}
-	// The name inside is the publisher's, wherever the image came from.
+	// The name inside is the publisher's, whatever the source of the image.
 	imageName := a.ImageName(ref)
 	total, err := ImageSize(imageName, img)
 	if err != nil {
@@ -55,8 +55,8 @@ func (r *httpSource) openImage(ctx context.Context, a Artifact, ref Ref, want Of
 	return resumable.Content{ReadCloser: reader, Total: total}, nil
 }
 
-// checkPlatform catches tags that hold one platform only: a registry then
-// answers with it, whatever was asked for.
+// checkPlatform catches tags that hold one platform only: a registry then returns
+// that platform for any request.
 func checkPlatform(img v1.Image, ref Ref) error {
 	config, err := img.ConfigFile()
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *httpSource) registryOptions(ctx context.Context, ref Ref) []registry.Op
 		registry.WithAuthFromKeychain(Keychain(r.logins)),
 		registry.WithPlatform(v1.Platform{OS: "linux", Architecture: ref.Arch}),
 		registry.WithTransport(r.client.Transport),
-		// One layer of retries is enough, see Resolver.
+		// One layer of retries is enough; see Resolver.
 		registry.WithRetryBackoff(registry.Backoff{Steps: 1}),
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 var pictureRef = Ref{Name: "picture", Version: "v1.2.3", Arch: "amd64"}
 
-// newRegistry is a registry in this process; damage, when set, may rewrite the
+// newRegistry returns a registry in this process; damage, when set, may rewrite the
 // answer to a request.
 func newRegistry(t *testing.T, damage func(r *http.Request, body []byte) []byte) string {
 	t.Helper()
@@ -175,8 +175,8 @@ func untar(t *testing.T, path string) string {
 	}
 }
 
-// Somebody moves the tag: machines with the lock file still get what was
-// pinned, and locking says what changed.
+// TestImageTagMoves: after the tag has moved, machines with the lock file still get
+// the pinned content, and locking names the change.
 func TestImageTagMoves(t *testing.T) {
 	host := newRegistry(t, nil)
 	image := host + "/team/picture:v1.2.3"
@@ -212,7 +212,8 @@ func TestImageTagMoves(t *testing.T) {
 	checkImageArchive(t, blob.Path, image, moved)
 }
 
-// The registry sends other bytes than it promised, for the manifest or a layer.
+// TestImageTampered: the registry sends other bytes than those of the digest, for the
+// manifest or a layer.
 func TestImageTampered(t *testing.T) {
 	for _, part := range []string{"/manifests/sha256:", "/blobs/sha256:"} {
 		on := false

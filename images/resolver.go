@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// ErrUnpinned means that the lock file has nothing for an artifact.
+// ErrUnpinned means that the lock file has no pin for an artifact.
 var ErrUnpinned = errors.New("not in the lock file")
 
-// Resolver hands out artifacts. Its fields are set once, before use; it is safe
-// for concurrent use.
+// Resolver returns artifacts. Its fields are set once, before use; it is safe for
+// concurrent use.
 type Resolver struct {
 	Catalogue *Catalogue
 	Store     *Store
 	Lock      *Lock
 	Source    Source
-	// Parallel is how many artifacts are fetched at once; default 4.
+	// Parallel is the number of artifacts that are fetched in parallel; default 4.
 	Parallel int
 }
 
@@ -60,8 +60,9 @@ func (r *Resolver) version(name, kubernetes string, overrides map[string]string)
 	return version, nil
 }
 
-// Resolve returns the verified content of an artifact, without the network. An
-// artifact without pin is ErrUnpinned, one that was not downloaded ErrMissing.
+// Resolve returns the verified content of an artifact, without the network. The error
+// is ErrUnpinned for an artifact without pin, and ErrMissing for one that was not
+// downloaded.
 func (r *Resolver) Resolve(ctx context.Context, ref Ref) (Blob, error) {
 	pin, ok := r.Lock.Pin(ref)
 	if !ok {

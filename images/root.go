@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// DefaultRoot is where artifacts are kept on the controller:
+// DefaultRoot returns the directory of artifacts on the controller:
 // $XDG_CACHE_HOME/deployer, or ~/.cache/deployer.
 func DefaultRoot() (string, error) {
 	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {

@@ -14,15 +14,15 @@ import (
 type Source interface {
 	// String names the source in messages.
 	String() string
-	// Versions says which artifacts the source has in another version than the
-	// catalogue names, by artifact name. Versions may be nil.
+	// Versions returns the versions of artifacts that the source has instead of those
+	// of the catalogue, by artifact name. Versions may return nil.
 	Versions() map[string]string
 	// Offer returns the digest that the publisher states for the artifact,
 	// without its content. An offer has SHA256, or Manifest for images, or
 	// both; a source that cannot state one returns an error.
 	Offer(ctx context.Context, a Artifact, ref Ref) (Offer, error)
-	// Open returns the content that was offered or pinned, from offset in bytes
-	// where the source can do that. Content.Offset says where it really starts.
+	// Open returns the content that was offered or pinned, from offset in bytes if
+	// the source supports that. Content.Offset is the actual start.
 	Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error)
 }
 
@@ -33,7 +33,7 @@ type Offer struct {
 	SHA256 string
 	// Manifest is the manifest digest of an image, sha256:....
 	Manifest string
-	// Address is where the content is; it never holds credentials.
+	// Address is the address of the content; it never holds credentials.
 	Address string
 }
 

@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// A mirror has the publishers' layout, their hosts in front: files and images.
+// TestMirror: a mirror has the publishers' layout below their host names, for files
+// and images.
 func TestMirror(t *testing.T) {
 	content := payload(10_000)
 	p := newPublisher(t)
@@ -109,7 +110,7 @@ func TestOpenSource(t *testing.T) {
 	}
 }
 
-// directoryWith makes a directory source that holds the tool.
+// directoryWith returns a directory source that holds the tool.
 func directoryWith(t *testing.T, content []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +151,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("absent artifact: %v", err)
 	}
 
-	// The file was tampered with on the way to the site.
+	// The file was changed on its way to the site.
 	overwrite(t, filepath.Join(dir, "tool"), flip)
 	tampered := directoryResolver(t, dir)
 	if err := tampered.Fetch(t.Context(), []Ref{toolRef}, nil); !errors.Is(err, ErrMismatch) {
@@ -166,8 +167,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// The lock file was made from upstream; a directory with other content of the
-// same name is refused, with both digests named.
+// TestDirectoryAgainstLock: with a lock file made from upstream, a directory with
+// other content of the same name is refused, and the error has both digests.
 func TestDirectoryAgainstLock(t *testing.T) {
 	r := directoryResolver(t, directoryWith(t, []byte("built here")))
 	r.Lock.Put(Pin{Ref: toolRef, SHA256: hexOf([]byte("published")), Size: 9, Source: "https://dl.example.org/tool"})

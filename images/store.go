@@ -29,7 +29,7 @@ type Blob struct {
 	// zstd stream: what is sent to hosts.
 	Path, CompressedPath string
 	// Expanded is the digest of an archive without its gzip, see [Store.Expanded];
-	// empty for what is no archive of the catalogue.
+	// empty for content that is no archive of the catalogue.
 	Expanded string
 }
 
@@ -67,7 +67,7 @@ func OpenStore(root string) (*Store, error) {
 	return s, nil
 }
 
-// The directories of a store, and what the name of content's zstd form ends with.
+// The directories of a store, and the suffix of the zstd form of content.
 const (
 	contentDir       = "sha256"
 	partialDir       = "partial"

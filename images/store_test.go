@@ -45,8 +45,8 @@ func flip(content []byte) []byte {
 	return content
 }
 
-// A file of the store that somebody wrote to is never handed out, and a fetch
-// repairs it.
+// TestResolveRefusesChangedContent: a changed file of the store is never returned,
+// and a fetch repairs it.
 func TestResolveRefusesChangedContent(t *testing.T) {
 	content := payload(50_000)
 	for name, change := range map[string]func([]byte) []byte{
@@ -76,7 +76,8 @@ func TestResolveRefusesChangedContent(t *testing.T) {
 	}
 }
 
-// Verify finds damage that left size and time alone, as a failing disk does.
+// TestVerifyFindsSilentDamage: Verify detects damage that keeps size and time, as of
+// a failing disk.
 func TestVerifyFindsSilentDamage(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
 		r, blob := fetched(t, payload(50_000))
@@ -111,8 +112,8 @@ func TestVerifyFindsSilentDamage(t *testing.T) {
 	}
 }
 
-// A digest is a name in the store and nothing else: a path that leads out of it
-// is neither hashed nor removed, and neither is what a link leads to.
+// TestStoreStaysInItsDirectory: a digest is only a name in the store: a path that
+// leads out of it is neither hashed nor removed, and neither is the target of a link.
 func TestStoreStaysInItsDirectory(t *testing.T) {
 	r, blob := fetched(t, payload(100))
 	outside := filepath.Join(t.TempDir(), "precious")
@@ -143,8 +144,8 @@ func TestStoreStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-// A partial file that somebody else made, or has another name for, could be
-// written to after its content was checked.
+// TestPartialOfSomebodyElse: a partial file that another user made, or has another
+// name for, is not used, because its content could change after it was verified.
 func TestPartialOfSomebodyElse(t *testing.T) {
 	content := payload(1000)
 	for name, plant := range map[string]func(path, elsewhere string) error{
@@ -197,8 +198,8 @@ func TestVerifyReportsWhatIsAbsent(t *testing.T) {
 	}
 }
 
-// Several processes fetch the same content at the same time: one downloads, all
-// get it.
+// TestFetchByManyAtOnce: when several processes fetch the same content at the same
+// time, one downloads it, and all get it.
 func TestFetchByManyAtOnce(t *testing.T) {
 	p := newPublisher(t)
 	content := payload(500_000)

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// parseSums finds the SHA-256 of the file called name in what a publisher
-// offers as its checksum file. Two forms are in use: the bare digest alone, and
-// lines of "digest  name" as sha256sum prints them, where the name may have a
-// star or a directory in front.
+// parseSums finds the SHA-256 of the file called name in the checksum file of a
+// publisher. Two forms are in use: the bare digest alone, and lines of "digest  name"
+// as sha256sum prints them, where the name may have a star or a directory in front.
 func parseSums(content []byte, name string) (string, error) {
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	var found []string
@@ -30,7 +29,7 @@ func parseSums(content []byte, name string) (string, error) {
 	if err := lines.Err(); err != nil {
 		return "", fmt.Errorf("checksum file: %w", err)
 	}
-	// A bare digest counts only when it is all there is.
+	// A bare digest counts only when it is the whole content.
 	if len(found) == 1 && words == 1 {
 		return found[0], nil
 	}

@@ -130,7 +130,7 @@ type damagedError struct {
 // Error names the file.
 func (e *damagedError) Error() string { return e.err.Error() }
 
-// Unwrap leads to ErrMismatch.
+// Unwrap returns ErrMismatch.
 func (e *damagedError) Unwrap() error { return e.err }
 
 // remove removes existing files of the store.

@@ -27,7 +27,8 @@ func (b *builder) openBase(ctx context.Context, in *imageInputs) (v1.Image, erro
 	return empty.Image, nil
 }
 
-// baseDigest asks a registry for the digest of a base, and returns the reference with it.
+// baseDigest reads the digest of a base from its registry, and returns the reference
+// with the digest.
 func (b *builder) baseDigest(ctx context.Context, reference string) (string, error) {
 	digest, err := images.ImageDigest(ctx, reference, b.arch)
 	if err != nil {

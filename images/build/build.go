@@ -16,8 +16,8 @@ import (
 	"deployer/images/imagefile"
 )
 
-// recipeVersion is part of every key: raise it when a recipe changes in a way that its
-// inputs do not show.
+// recipeVersion is part of every key: raise it for a change of a recipe that does not
+// change its inputs.
 const recipeVersion = "3"
 
 // Options are the options of a build.
@@ -41,10 +41,10 @@ type Options struct {
 	OnlyImages bool
 	// LockPath is the file with the packages of images; default: PackageLockName in Dir.
 	LockPath string
-	// Locked takes the packages in the lock, and asks apt for other ones only.
+	// Locked takes the packages in the lock, and reads only other ones from apt.
 	Locked bool
-	// Changed lists packages, by binary or source package, and bases of registries that
-	// are resolved anew in spite of Locked.
+	// Changed lists packages, by binary or source package, and bases of registries
+	// that are resolved again in spite of Locked.
 	Changed []string
 	// Progress is called from one goroutine at a time; may be nil.
 	Progress func(Event)
@@ -202,7 +202,7 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 	}, nil
 }
 
-// wanted reports whether the build is asked for a file or an archive.
+// wanted reports whether the build includes a file or an archive.
 func (b *builder) wanted(name string) bool {
 	if b.options.OnlyImages {
 		return false

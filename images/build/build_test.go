@@ -21,7 +21,7 @@ import (
 	"deployer/images"
 )
 
-// buildPause makes the smallest real artifact: one Go program in an image.
+// buildPause builds the smallest real artifact: one Go program in an image.
 func buildPause(t *testing.T, dir, work string) (*images.Index, []State) {
 	t.Helper()
 	var states []State
@@ -57,7 +57,8 @@ func TestBuild(t *testing.T) {
 		t.Errorf("a build with nothing to do took %s", took)
 	}
 
-	// A lost file is made again, bit for bit, even without what was compiled.
+	// A lost file is built again with the same bytes, even without the compiled
+	// programs.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("rebuild went through %v and gave %+v, want %+v", states, index.Entries[0], first)
 	}
 
-	// Other inputs: made again.
+	// An artifact with other inputs is built again.
 	first.Inputs = "those of an older recipe"
 	index.Put(first)
 	if err := index.Write(dir); err != nil {
@@ -78,8 +79,8 @@ func TestBuild(t *testing.T) {
 }
 
 // checkImage reads an image archive as an OCI layout and compares the layers with
-// their digests, packed and unpacked. (go-containerregistry's own validation knows
-// gzip only.)
+// their digests, packed and unpacked. The validation of go-containerregistry supports
+// only gzip.
 func checkImage(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -184,7 +185,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// Without the compiler the error names what to install.
+// TestMissingTool: without the compiler the error names the package to install.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Build(t.Context(), catalogueOf(t), Options{Dir: t.TempDir(), Work: t.TempDir()})
@@ -193,7 +194,8 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// A second build into the same directory waits, and can be stopped.
+// TestBuildsTakeTurns: a second build into the same directory waits, and can be
+// stopped.
 func TestBuildsTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	release, err := exclusive(t.Context(), dir)
@@ -221,8 +223,8 @@ func TestPauseEndsOnSIGTERM(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The signal may come before the handler is there and then ends it as well,
-	// by default; either way it must not go on.
+	// The signal may come before the handler exists and then ends the process too, by
+	// default; in both cases the build must not continue.
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

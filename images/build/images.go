@@ -133,7 +133,7 @@ func (b *builder) imageOrigin(in *imageInputs) string {
 	return strings.Join(parts, ", ")
 }
 
-// imageKey returns the digest of all inputs of the image. Tests are none.
+// imageKey returns the digest of all inputs of the image. Tests are no inputs.
 func (b *builder) imageKey(in *imageInputs) (string, error) {
 	f := in.file
 	f.Tests, f.Dir = nil, ""
@@ -279,8 +279,8 @@ func (t tree) entry(e imagefile.Entry, source string) error {
 	return nil
 }
 
-// imageConfig returns the configuration of the image: that of the base, and on top what
-// the image file says.
+// imageConfig returns the configuration of the image: that of the base, overridden by
+// the image file.
 func imageConfig(f imagefile.File, base v1.Image) (v1.Config, error) {
 	file, err := base.ConfigFile()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"deployer/images/imagefile"
 )
 
-// ownImages are two images of a user's, one on top of the other.
+// ownImages returns the graph of two images of a user, one on top of the other.
 func ownImages(t *testing.T) *imagefile.Set {
 	t.Helper()
 	var files []imagefile.File
@@ -64,7 +64,8 @@ func (b *builder) build(t *testing.T) (digests map[string]string, states map[str
 	return digests, states
 }
 
-// An image has the layers of its base below its own, without the packages of the base.
+// TestImageOnABase: an image has the layers of its base below its own, without the
+// packages of the base.
 func TestImageOnABase(t *testing.T) {
 	b := fakeBuilder(t)
 	b.images = ownImages(t)
@@ -102,8 +103,8 @@ func TestImageOnABase(t *testing.T) {
 	}
 }
 
-// A changed package reaches the images that have it and those on top, and no other one;
-// without --changed the locked packages stay.
+// TestChangedPackage: a changed package changes the images that have it and the
+// images on top of them, and no others; without --changed the locked packages stay.
 func TestChangedPackage(t *testing.T) {
 	b := fakeBuilder(t)
 	b.images = ownImages(t)
@@ -190,7 +191,7 @@ func TestPackageLockFile(t *testing.T) {
 	}
 }
 
-// A base that cannot be built stops what is on top of it, and nothing else.
+// TestFailedBase: a base that cannot be built stops only the images on top of it.
 func TestFailedBase(t *testing.T) {
 	b := fakeBuilder(t)
 	b.images = ownImages(t)

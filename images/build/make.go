@@ -31,7 +31,7 @@ func (b *builder) makeAll(ctx context.Context, index *images.Index, all []*outpu
 		made[o.ref] = m
 		var base *making
 		if o.image != nil && o.image.base != nil {
-			base = made[o.image.base.ref] // begun before, so that waiting for it ends
+			base = made[o.image.base.ref] // the base was begun before, so this wait ends
 		}
 		group.Go(func() error {
 			defer close(m.done)

@@ -9,7 +9,8 @@ import (
 	"deployer/images/imagefile"
 )
 
-// OutdatedPackage is a locked package or base for which there is another one now.
+// OutdatedPackage is a locked package or base for which apt or the registry now has
+// another version.
 type OutdatedPackage struct {
 	Image string `json:"image"`
 	Arch  string `json:"arch"`

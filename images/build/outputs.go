@@ -71,7 +71,7 @@ func (b *builder) outputs(ctx context.Context, kubernetes string) ([]*output, er
 	return all, nil
 }
 
-// imageNames returns the images that the build is asked for: without names those of the
+// imageNames returns the images that the build includes: without names those of the
 // catalogue, and all of the graph with options.Images set.
 func (b *builder) imageNames() []string {
 	return slices.DeleteFunc(b.images.Names(), func(name string) bool {

@@ -24,8 +24,8 @@ const packageLockHeader = `# Written by deployer: the Debian packages and bases 
 // packageLockFormat is the number of the format of the file.
 const packageLockFormat = 1
 
-// PackageLock pins what images are built from that no other file pins: Debian packages
-// with their dependencies, and the digests of bases in registries.
+// PackageLock pins the inputs of images that no other file pins: Debian packages with
+// their dependencies, and the digests of bases in registries.
 type PackageLock struct {
 	path   string
 	Format int           `yaml:"format"`
@@ -36,7 +36,8 @@ type PackageLock struct {
 type LockedImage struct {
 	Name string `yaml:"name"`
 	Arch string `yaml:"arch"`
-	// Wanted lists the packages of the image file; other ones are resolved again.
+	// Wanted lists the packages of the image file; a different list is resolved
+	// again.
 	Wanted   []string        `yaml:"wanted,flow,omitempty"`
 	Packages []LockedPackage `yaml:"packages,omitempty"`
 	// Base is a base of a registry with the manifest digest.

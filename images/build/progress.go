@@ -24,7 +24,7 @@ func (r *reporter) send(state State, image, what string, elapsed time.Duration) 
 	r.report(Event{State: state, What: what, Image: image, Number: r.number, Total: r.total, Elapsed: elapsed})
 }
 
-// begin counts one more output that is in work.
+// begin counts one more output that is being built.
 func (r *reporter) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *reporter) begin() {
 
 func (r *reporter) cached(o *output) { r.send(Cached, o.imageName(), o.ref.String(), 0) }
 
-// duringOutput is during for an output.
+// duringOutput calls during for an output.
 func (r *reporter) duringOutput(o *output, do func() error) error {
 	return r.repeat(o.imageName(), o.ref.String(), do)
 }

@@ -17,8 +17,8 @@ func catalogueOf(t *testing.T) *images.Catalogue {
 	return c
 }
 
-// Every version in the catalogue has its pins: a raised version without a new
-// go.mod would only show when somebody builds.
+// TestPinsMatchTheCatalogue: every version in the catalogue has its pins. Without
+// this test, a raised version without a new go.mod would fail only in a build.
 func TestPinsMatchTheCatalogue(t *testing.T) {
 	c := catalogueOf(t)
 	projects := map[string]struct {
@@ -54,7 +54,7 @@ func TestPinsMatchTheCatalogue(t *testing.T) {
 	}
 }
 
-// A change of any input changes the key; the same inputs give the same key.
+// TestModuleKey: a change of any input changes the key; equal inputs give equal keys.
 func TestModuleKey(t *testing.T) {
 	key := func(m module, goVersion, arch string) string {
 		k, err := m.key(goVersion, arch)

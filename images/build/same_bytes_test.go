@@ -7,9 +7,9 @@ import (
 	"deployer/images"
 )
 
-// The digests of the project's images for fixed programs and packages. They were made by
-// the recipes in Go code that the image files replaced: a change of one changes the bytes
-// that every site has pinned, so it has to be on purpose.
+// TestSameInputsGiveTheSameImages compares the digests of the project's images, built
+// from fixed programs and packages, with recorded ones. A change of a digest changes
+// the bytes that every site has pinned, so it must be intentional.
 func TestSameInputsGiveTheSameImages(t *testing.T) {
 	want := map[string]string{
 		"kube-apiserver v1.36.3 amd64":          "sha256:fedb3b24be4a8718acb1b4893bdea780b45bcff9b1c188dc498c0fecf7950635",

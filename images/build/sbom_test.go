@@ -22,8 +22,8 @@ import (
 	"deployer/images/imagefile"
 )
 
-// TestSBOM compares the SPDX document of an image on top of another one with what is in the
-// layers of the image, and with the packages that were installed.
+// TestSBOM compares the SPDX document of an image on top of another one with the
+// content of the layers of the image, and with the installed packages.
 func TestSBOM(t *testing.T) {
 	b := fakeBuilder(t)
 	dir := t.TempDir()
@@ -121,8 +121,8 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// layerSums returns the SHA-256 of the regular files in the layers of an image, by their
-// names in SPDX; of files in two layers that in the upper one.
+// layerSums returns the SHA-256 of the regular files in the layers of an image, by
+// their names in SPDX; for a file in two layers, that of the upper one.
 func layerSums(t *testing.T, archive string) map[string]string {
 	t.Helper()
 	img, err := images.OpenImage(archive)

@@ -138,7 +138,7 @@ func unwanted(name string) bool {
 		}
 	}
 	if strings.Contains(name, "/gconv/") {
-		return true // character sets, 8 MB of libc that no program here asks for
+		return true // character sets, 8 MB of libc that no program of these images uses
 	}
 	return strings.HasPrefix(name, "usr/share/doc/") && path.Base(name) != "copyright"
 }

@@ -43,9 +43,9 @@ func namesIn(t *testing.T, content []byte) []string {
 	}
 }
 
-// Packages are unpacked into one merged /usr, parents first, hard links after
-// what they point to, without documents but with licences; the order in which
-// packages came does not show.
+// TestTree: packages are unpacked into one merged /usr, parents first, hard links
+// after their targets, without documents but with licences; the order of the packages
+// has no effect.
 func TestTree(t *testing.T) {
 	headers := []*tar.Header{
 		fileEntry("./bin/tool"), fileEntry("./usr/share/man/man1/tool.1"),
@@ -80,8 +80,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The test program itself needs no library, so the check is tried on a shell,
-// which needs libc everywhere.
+// The test program needs no library, so the check runs on a shell, which needs libc
+// everywhere.
 func TestMissingLibraries(t *testing.T) {
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // names are the names of images in the graph.
 var names = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
-// check returns what the types of the file cannot say.
+// check returns the errors of the rules that the types of the file cannot express.
 func (f File) check() error {
 	var problems []error
 	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }

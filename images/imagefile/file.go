@@ -1,6 +1,6 @@
 package imagefile
 
-// Scratch is the base of an image that begins with nothing.
+// Scratch is the base of an image without base.
 const Scratch = "scratch"
 
 // File declares one image.
@@ -34,8 +34,8 @@ type Binary struct {
 	Path    string `yaml:"path" required:"true" doc:"Path in the image."`
 }
 
-// Entry is one change of the image's files. One of Content, Source, Link, MoveFrom and
-// Directory says which.
+// Entry is one change of the image's files. One of Content, Source, Link, MoveFrom
+// and Directory selects the kind of change.
 type Entry struct {
 	Path      string  `yaml:"path" required:"true" doc:"Path in the image."`
 	Content   *string `yaml:"content" doc:"Content of the file."`
@@ -52,7 +52,7 @@ type Test struct {
 	Command []string `yaml:"command" required:"true" doc:"Program and arguments; the entrypoint is not put before them."`
 	Exit    int      `yaml:"exit" doc:"Exit code that is expected; default 0."`
 	Output  string   `yaml:"output" doc:"Regular expression that the output, standard error included, must match; default: any output."`
-	// StillRunning is for programs that end by a signal only.
+	// StillRunning is for programs that only a signal ends.
 	StillRunning bool   `yaml:"still_running" doc:"Whether the command must still run after two seconds, after which it is killed; default false."`
 	User         string `yaml:"user" doc:"User and group of the command, as numbers; default: those of the image."`
 }

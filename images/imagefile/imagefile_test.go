@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Every image of the project has a test, or nothing could promote it.
+// TestEmbedded: every image of the project has a test, without which it could not be
+// promoted.
 func TestEmbedded(t *testing.T) {
 	set, err := Embedded()
 	if err != nil {
@@ -62,7 +63,8 @@ func TestNewSetRefuses(t *testing.T) {
 	}
 }
 
-// The images of a directory come beside those of the project, and replace them by name.
+// TestOpen: the images of a directory are added to those of the project, and replace
+// them by name.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {

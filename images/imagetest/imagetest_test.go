@@ -31,7 +31,7 @@ func main() {
 }
 `
 
-// testImage is an image with the program.
+// testImage returns the path of an image with the program.
 func testImage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,8 @@ func testImage(t *testing.T) string {
 	return archive
 }
 
-// Tests run as the image's user, with its environment and its files only.
+// TestRun: tests run as the image's user, with only the environment and the files of
+// the image.
 func TestRun(t *testing.T) {
 	if err := runnable(runtime.GOARCH); err != nil {
 		t.Skip(err)

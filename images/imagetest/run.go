@@ -37,7 +37,8 @@ type Result struct {
 }
 
 // Run runs the tests in the image of an archive, each in a fresh container, and calls
-// report after each. The error is about what prevents tests, not about failed ones.
+// report after each. The error says why tests could not run; failed tests are no
+// error.
 func Run(ctx context.Context, archive string, tests []imagefile.Test, report func(Result)) error {
 	img, err := images.OpenImage(archive)
 	if err != nil {
@@ -115,12 +116,12 @@ func runTest(ctx context.Context, dir string, image v1.Config, test imagefile.Te
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err = cmd.Run()
-	// Usually there is none any more, so the error says nothing.
+	// Usually the container no longer exists, so the error is ignored.
 	_ = exec.CommandContext(context.WithoutCancel(ctx), "runc", "--root", state, "delete", "--force", id).Run()
 	return judge(test, limited.Err() != nil, err, output.String())
 }
 
-// judge compares the end of a command with what the test expects.
+// judge compares the end of a command with the expectation of the test.
 func judge(test imagefile.Test, timedOut bool, err error, output string) error {
 	output = strings.TrimSpace(output)
 	code := 0

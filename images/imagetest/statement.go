@@ -16,10 +16,11 @@ import (
 	"deployer/images/imagefile"
 )
 
-// RecordSuffix is what the name of an image's archive gets for the record of its tests.
+// RecordSuffix is the suffix that an image's archive name gets for the record of its
+// tests.
 const RecordSuffix = ".tests.json"
 
-// Types of in-toto: of the statement, and of what it says.
+// Types of in-toto: of the statement, and of its predicate.
 const (
 	statementType = "https://in-toto.io/Statement/v1"
 	PredicateType = "https://in-toto.io/attestation/test-result/v0.1"
@@ -57,8 +58,8 @@ type Results struct {
 	TestedOn time.Time `json:"testedOn,omitzero"`
 }
 
-// ErrOtherStatement says that a statement of in-toto is about something else than tests,
-// such as the provenance of an image.
+// ErrOtherStatement says that a statement of in-toto is not about tests, such as the
+// provenance of an image.
 var ErrOtherStatement = errors.New("it is not a result of tests")
 
 // NewStatement returns a statement about an image by its manifest digest, sha256:...., whose
@@ -101,8 +102,8 @@ func Parse(content []byte) (Statement, error) {
 	return s, nil
 }
 
-// Green reports whether the statement says of the image with that manifest digest that its
-// tests have passed.
+// Green reports whether the statement says that the tests of the image with that
+// manifest digest have passed.
 func (s Statement) Green(manifest string) bool {
 	return s.About(manifest) && s.Predicate.Result == Passed && len(s.Predicate.FailedTests) == 0 && len(s.Predicate.PassedTests) > 0
 }

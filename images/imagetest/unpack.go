@@ -78,7 +78,7 @@ func unpackEntry(root *os.Root, name string, header *tar.Header, content io.Read
 		if err := root.RemoveAll(name); err != nil {
 			return err
 		}
-		if _, err := root.Stat(path.Clean(dir)); err != nil { // a link to a directory is one
+		if _, err := root.Stat(path.Clean(dir)); err != nil { // a link to a directory counts as a directory
 			if err := root.MkdirAll(path.Clean(dir), 0o755); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func writeFile(root *os.Root, name string, content io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
-// clearDirectory removes what a directory holds.
+// clearDirectory removes the content of a directory.
 func clearDirectory(root *os.Root, dir string) error {
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {

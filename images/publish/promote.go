@@ -15,15 +15,16 @@ import (
 	"deployer/images/imagetest"
 )
 
-// ErrNotGreen says that the latest record of the tests of an image is missing or not of
-// passed tests.
+// ErrNotGreen says that the latest record of the tests of an image is missing or
+// reports failed tests.
 var ErrNotGreen = errors.New("its tests are not green")
 
-// Promote moves the tag of a stage to the digest that the stage before has, and returns
-// that digest. The latest record of the tests of every architecture of the image must be in
-// the registry and say that they have passed; the error wraps ErrNotGreen otherwise, and
-// nothing is changed. A record is not signed: who may push to the repository is trusted to push true ones. verify is called
-// with the digests by architecture before the tag is moved, and its error ends the
+// Promote moves the tag of a stage to the digest that the stage before has, and
+// returns that digest. The latest record of the tests of every architecture of the
+// image must be in the registry and say that they have passed; the error wraps
+// ErrNotGreen otherwise, and nothing is changed. Records are not signed: users who
+// may push to the repository are trusted to push true records. verify is called with
+// the digests by architecture before the tag is moved, and its error ends the
 // promotion; it may be nil.
 func Promote(ctx context.Context, target Target, image, version string, to Stage, verify func(digests map[string]string) error) (digest string, err error) {
 	from, err := to.before()

@@ -134,7 +134,8 @@ func TestPushAndPromote(t *testing.T) {
 	}
 }
 
-// What a cluster says of the digests decides before the tag is moved.
+// TestPromoteAsksForVerify: verify gets the digests of the image and decides before
+// the tag is moved.
 func TestPromoteAsksForVerify(t *testing.T) {
 	for name, target := range targets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +159,8 @@ func TestPromoteAsksForVerify(t *testing.T) {
 	}
 }
 
-// One architecture whose tests failed, or were not run, holds all of them back.
+// TestPromoteRefuses: one architecture whose tests failed, or were not run, prevents
+// the promotion of all.
 func TestPromoteRefuses(t *testing.T) {
 	for name, target := range targets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -186,8 +188,8 @@ func TestPromoteRefuses(t *testing.T) {
 	}
 }
 
-// Tests that failed once and pass when they are repeated are green, whichever record was
-// pushed last.
+// TestLatestRecordDecides: tests that failed once and pass when they are repeated are
+// green, whichever record was pushed last.
 func TestLatestRecordDecides(t *testing.T) {
 	for name, target := range targets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -219,8 +221,9 @@ func TestLatestRecordDecides(t *testing.T) {
 	}
 }
 
-// What refers to an image and is no record of its tests decides nothing: a record of another
-// digest, and the provenance of the image.
+// TestOtherStatementsDoNotCount: statements that refer to the image and are no
+// records of its tests have no effect: a record of another digest, and the provenance
+// of the image.
 func TestOtherStatementsDoNotCount(t *testing.T) {
 	for name, target := range targets(t) {
 		t.Run(name, func(t *testing.T) {

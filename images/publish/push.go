@@ -19,7 +19,7 @@ import (
 	"deployer/images"
 )
 
-// The media types of what refers to an image.
+// The media types of the artifacts that refer to an image.
 const (
 	sbomType   types.MediaType = "application/spdx+json"
 	recordType types.MediaType = "application/vnd.in-toto+json"
@@ -68,7 +68,7 @@ func Push(ctx context.Context, target Target, image Image) (digest string, err e
 	return hash.String(), err
 }
 
-// pushPlatform writes one image by its digest, and what refers to it.
+// pushPlatform writes one image by its digest, and the artifacts that refer to it.
 func pushPlatform(ctx context.Context, repository name.Repository, p Platform) (v1.Image, error) {
 	img, err := images.OpenImage(p.Archive)
 	if err != nil {

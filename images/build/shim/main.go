@@ -82,7 +82,7 @@ func tablesBinary(name string) string {
 	return nftBinary
 }
 
-// rules is what iptables-save prints for both address families; a kernel
+// rules returns the output of iptables-save for both address families; a kernel
 // without that interface prints nothing.
 func rules(binary string) []byte {
 	var saved []byte

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// However nginx is called, the stream module is loaded once and nothing else
-// changes.
+// TestWithStream: for any arguments of nginx, the stream module is loaded once and
+// nothing else changes.
 func TestWithStream(t *testing.T) {
 	load := "load_module " + streamModule + ";"
 	for call, want := range map[string][]string{
