@@ -115,7 +115,7 @@ func TestNewAndRemovedCluster(t *testing.T) {
 	}
 }
 
-// randomSite returns a site of some of ten hosts, with random roles.
+// randomSite returns a site with some of ten hosts, with random roles.
 func randomSite(r *rand.Rand) *change.Site {
 	s := &change.Site{Cluster: "lab", Versions: map[string]string{"kubernetes": fmt.Sprintf("v1.3%d.0", 5+r.IntN(2))}}
 	for i := range 10 {
@@ -145,7 +145,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("a site differs from itself: %+v", c)
 		}
 		there, back := change.Between(a, b), change.Between(b, a)
-		if len(a.Playbooks)+len(b.Playbooks) == 0 && there.Nothing() != back.Nothing() { // a playbook that is gone changes nothing
+		if len(a.Playbooks)+len(b.Playbooks) == 0 && there.Nothing() != back.Nothing() { // a removed playbook changes nothing
 			t.Fatalf("a change one way and none the other: %+v and %+v", there, back)
 		}
 		touched := there.Touched(a, b)

@@ -17,7 +17,8 @@ type Interrupted struct {
 	Begun, Done int
 }
 
-// Complete reports whether all steps have succeeded, so that the cluster is as Wanted says.
+// Complete reports whether all steps have succeeded, so that the cluster equals
+// Wanted.
 func (d Interrupted) Complete() bool { return d.Done >= len(d.Steps) }
 
 // ParseStep reads a command line that Step.String has written. Old is not part of it.
@@ -79,9 +80,10 @@ func (d Interrupted) Present() (site *Site, unsure map[string]bool) {
 	return &out, unsure
 }
 
-// ChangeTo returns the change from what the deploy has left to another revision. Hosts that
-// may have joined leave unless the revision names them, hosts whose step did not succeed get
-// it again, and keys that differ from any revision that the cluster may have are changed.
+// ChangeTo returns the change from the state that the deploy has left to another
+// revision. Hosts that may have joined leave unless the revision names them, hosts
+// whose step did not succeed get it again, and keys that differ from any revision
+// that the cluster may have are changed.
 func (d Interrupted) ChangeTo(after *Site) Change {
 	switch {
 	case after == nil:

@@ -66,8 +66,8 @@ func TestChangeBehindAnInterruptedDeploy(t *testing.T) {
 	}
 }
 
-// TestFollowingPushOfARepeatedJoin: the join of n3 was to be repeated and was not, so the
-// next deploy repeats it.
+// TestFollowingPushOfARepeatedJoin: the join of n3 was due to be repeated and did not
+// run, so the next deploy repeats it.
 func TestFollowingPushOfARepeatedJoin(t *testing.T) {
 	b := site(t, edited("n[1:3]"))
 	d := change.Interrupted{Before: b, Wanted: site(t, edited("n[1:3]", "{a: 1}", "{a: 2}")), Begun: 0, Done: 0,
@@ -82,7 +82,8 @@ func TestHostsThatNoInventoryTakesOut(t *testing.T) {
 	if got := install.ChangeTo(site(t, edited("n1"))); !got.First || len(got.Stranded) != 1 || got.Stranded[0].Host != "n2" {
 		t.Errorf("got %+v", got)
 	}
-	// n1 was to leave and stays in the revision before only; n4 may have joined.
+	// The departure of n1 was due, so n1 stays only in the revision before; n4 may
+	// have joined.
 	d := change.Interrupted{Before: site(t, edited("n[1:2]")), Wanted: site(t, edited("n2, n4")), Begun: 2, Done: 0,
 		Steps: []change.Step{change.ParseStep("deployer scale-down --yes n1"), change.ParseStep("deployer scale-up n4")}}
 	if got := d.ChangeTo(site(t, edited("n2"))); len(got.Stranded) != 2 {

@@ -54,7 +54,8 @@ func (c Change) addPlaybookSteps(steps []Step, first bool) []Step {
 	return steps
 }
 
-// playbooks returns the runs of a change from what an interrupted deploy has left.
+// playbooks returns the runs of playbooks in a change from the state that an
+// interrupted deploy has left.
 func (d Interrupted) playbooks(c Change, after *Site) []PlaybookRun {
 	return c.runs(after, func(p Playbook) bool {
 		for _, site := range []*Site{d.Verified, d.Before, d.Wanted} {

@@ -210,7 +210,7 @@ func flatten(key, file string, n *yaml.Node) []Setting {
 		below := flatten(key+"."+n.Content[i].Value, file, n.Content[i+1])
 		for j := range below {
 			if n.Content[i+1].Kind != yaml.MappingNode {
-				below[j].Pos = strictyaml.At(file, n.Content[i]) // the key is what people look for
+				below[j].Pos = strictyaml.At(file, n.Content[i]) // people look for the key
 			}
 		}
 		out = append(out, below...)

@@ -22,11 +22,11 @@ func (s Step) String() string { return "deployer " + strings.Join(s.Args, " ") }
 // MarshalText returns the command line: reports show a step as a person would type it.
 func (s Step) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Steps returns the verbs that carry out a change, in order: hosts leave with the inventory
-// that still has them, then others join, then versions change, then the rest is made as
-// the new inventory says. A first revision is installed. Playbooks run before hosts join
-// and versions change, or at the end. The result is empty for no difference, and for a
-// cluster that was removed, which is never reset by a push.
+// Steps returns the verbs that carry out a change, in order: hosts leave with the
+// inventory that still has them, then others join, then versions change, then the
+// rest is changed to the new inventory. A first revision is installed. Playbooks run
+// before hosts join and versions change, or at the end. The result is empty for no
+// difference, and for a cluster that was removed, which is never reset by a push.
 //
 // Changes that gate.Check refuses for being mixed have steps too, which must not be run.
 func (c Change) Steps() []Step {

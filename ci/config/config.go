@@ -73,7 +73,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if len(c.Environments) == 0 {
 		c.Environments = Default().Environments
 	}
-	if err := strictyaml.Join(c.checkNeeds()...); err != nil { // the default stages follow from them
+	if err := strictyaml.Join(c.checkNeeds()...); err != nil { // the default stages depend on the environments
 		return nil, err
 	}
 	c.complete()

@@ -28,8 +28,9 @@ func (p *Pipeline) keep(s *report.Stage, name string, data []byte) error {
 	return os.WriteFile(to, []byte(p.secrets.Text(string(data))), 0o600)
 }
 
-// The files of a cluster are in a directory with the path of its inventory, so that no two
-// inventories share one: a checkout cannot have a file below the path of another file.
+// The files of a cluster are in a directory with the path of its inventory, so that
+// no two inventories share one: a checkout cannot have a file below the path of
+// another file.
 
 // keepPlan keeps the plan of a cluster, if there is one.
 func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
@@ -167,7 +168,7 @@ func (p *Pipeline) removeLeftovers() error {
 	return errors.Join(errs...)
 }
 
-// removeTemporary removes what was written for the stages of this run only.
+// removeTemporary removes the directories that only the stages of this run use.
 func (r *run) removeTemporary() error {
 	var errs []error
 	for _, dir := range r.temporary {

@@ -147,7 +147,8 @@ stages:
 	}
 }
 
-// TestLeftoversOfAKilledRun: the next run removes what only the killed one needed.
+// TestLeftoversOfAKilledRun: the next run removes the directories that only the
+// killed run used.
 func TestLeftoversOfAKilledRun(t *testing.T) {
 	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]")})
 	state := filepath.Join(s.fake, "state")

@@ -27,8 +27,9 @@ type target struct {
 	pushPlan    string // digest of the plans of all clusters of the push; empty without a plan
 }
 
-// Assess compares the clusters of the new revision with what they are now, and applies the
-// gates. Assess contacts no host, takes no lock and writes nothing but checkouts.
+// Assess compares the clusters of the new revision with their present revisions, and
+// applies the gates. Assess contacts no host, takes no lock and writes nothing but
+// checkouts.
 func (p *Pipeline) Assess(ctx context.Context) (*report.Run, error) {
 	if err := p.load(ctx); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (p *Pipeline) assess(ctx context.Context) ([]*target, error) {
 		}
 		for _, file := range files {
 			if seen[file] {
-				continue // it belongs to the environment that is deployed first
+				continue // the cluster belongs to the environment that is deployed first
 			}
 			seen[file] = true
 			t, err := p.assessCluster(ctx, e, file)
@@ -142,8 +143,8 @@ func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.
 	return t, nil
 }
 
-// addFormerRules adds the gates of the revision that the cluster has: that of the base, or a
-// later one that changed nothing but gates.
+// addFormerRules adds the gates of the revision that the cluster has: that of the
+// base, or a later one that changed only gates.
 func (p *Pipeline) addFormerRules(ctx context.Context, t *target) error {
 	commit := t.From
 	if t.state.Unchanged != "" && p.Old == "" {
@@ -177,7 +178,7 @@ func (t *target) derive() {
 	}
 }
 
-// commandLines returns the steps as the state of a deploy has them.
+// commandLines returns the steps in the form that the state of a deploy has.
 func (t *target) commandLines() []string {
 	out := make([]string, len(t.Steps))
 	for i, s := range t.Steps {
@@ -220,7 +221,7 @@ func (p *Pipeline) base(ctx context.Context, s repository.ClusterState) string {
 	}
 	commit, err := p.Repository.Commit(ctx, given)
 	if err != nil {
-		return "" // a revision that was rewritten: all is new, and apply finds the differences
+		return "" // the revision was rewritten: all is new, and apply finds the differences
 	}
 	return commit
 }

@@ -64,10 +64,10 @@ const (
 	killDelay = 5 * time.Second
 )
 
-// prepare returns the process of a command, in a group of its own: an interrupt of the
-// terminal reaches it through this process, once. When ctx ends, the group gets SIGTERM;
-// of deployer only the process, which ends its steps in flight and what it has started for
-// them. When that takes too long, the process gets SIGKILL.
+// prepare returns the process of a command, in a group of its own: an interrupt of
+// the terminal reaches it through this process, once. When ctx ends, the group gets
+// SIGTERM; deployer gets it alone, and ends its steps in flight and the processes
+// that it has started for them. When that takes too long, the process gets SIGKILL.
 func (c command) prepare(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.program.Path, c.args...)
 	cmd.Args[0], cmd.Dir = c.program.Name, c.dir
@@ -81,9 +81,9 @@ func (c command) prepare(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// execute runs a command, copies its output in whole lines to the output and the log of the
-// job, and returns its standard output. A command ends when ctx ends, see prepare, and when
-// Stop is closed, see wait. After that none is started.
+// execute runs a command, copies its output in whole lines to the output and the log
+// of the job, and returns its standard output. A command ends when ctx ends, see
+// prepare, and when Stop is closed, see wait. After that no command is started.
 func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error) {
 	// The kernel sends the signal of Pdeathsig when the thread ends that started the process.
 	runtime.LockOSThread()
@@ -188,9 +188,9 @@ func exitCodeOf(err error) int {
 	return 0
 }
 
-// openLog opens a log in the directory of reports, to append to what this run has written
-// there; the first call for a name removes the content of an earlier run. An empty name is
-// that of no log.
+// openLog opens a log in the directory of reports, to append to the output of this
+// run; the first call for a name removes the content of an earlier run. An empty name
+// is that of no log.
 func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	if name == "" {
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)

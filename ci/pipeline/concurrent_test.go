@@ -16,8 +16,8 @@ import (
 	"deployer/ci/report"
 )
 
-// watchedOutput keeps what is written and closes seen when the text has occurred. It is
-// safe for concurrent use.
+// watchedOutput keeps the written text and closes seen when it contains the awaited
+// text. It is safe for concurrent use.
 type watchedOutput struct {
 	mu   sync.Mutex
 	all  bytes.Buffer
@@ -41,7 +41,7 @@ func (w *watchedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was written.
+// String returns the written text.
 func (w *watchedOutput) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,8 +91,9 @@ func (s *site) end(done <-chan outcome) outcome {
 	}
 }
 
-// TestWaitingPushIsDeployed: the run that ends removes checkouts that no cluster needs, and
-// the push that waits for it has its own. A comparison that waits does not supersede it.
+// TestWaitingPushIsDeployed: the first run removes checkouts that no cluster needs
+// when it ends, and the push that waits for it has its own checkout. A comparison
+// that waits does not supersede it.
 func TestWaitingPushIsDeployed(t *testing.T) {
 	const block = `
 stages:
@@ -162,8 +163,9 @@ stages:
 	}
 }
 
-// TestSecondInterruptStopsAtOnce: a step of deployer ends at its second signal only, as
-// deployer does, and a command of a stage ignores SIGTERM. The next run continues the deploy.
+// TestSecondInterruptStopsAtOnce: a step of deployer ends only at its second signal,
+// as the real deployer does, and a command of a stage ignores SIGTERM. The next run
+// continues the deploy.
 func TestSecondInterruptStopsAtOnce(t *testing.T) {
 	const waits = `while [ ! -e "$FAKE_DIR/end" ]; do sleep 0.05; done`
 	for name, c := range map[string]struct {
@@ -210,7 +212,8 @@ func TestSecondInterruptStopsAtOnce(t *testing.T) {
 	}
 }
 
-// TestInterruptedRollback: a rollback and a comparison that a signal ends have not failed.
+// TestInterruptedRollback: a rollback and a comparison that a signal ends are
+// interrupted and have not failed.
 func TestInterruptedRollback(t *testing.T) {
 	s := deployed(t, nil)
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})

@@ -6,10 +6,10 @@ import (
 	"deployer/ci/change"
 )
 
-// continueFrom replaces the change of a cluster by the change from what an interrupted
-// deploy of another revision has left there: hosts may have joined that the new revision
-// does not name, or have left that it names. A deploy of the same revision is continued
-// with its own steps, computed in the same way.
+// continueFrom replaces the change of a cluster by the change from the state that an
+// interrupted deploy of another revision has left: hosts may have joined that the new
+// revision does not name, or have left that it names. A deploy of the same revision
+// is continued with its own steps, computed in the same way.
 func (p *Pipeline) continueFrom(ctx context.Context, t *target) error {
 	was := t.state.Deploying
 	if was != nil && was.To == p.commit {
@@ -37,7 +37,7 @@ func (p *Pipeline) continueFrom(ctx context.Context, t *target) error {
 		*revision.site, _ = p.site(dir, t.Inventory)
 	}
 	if d.Wanted == nil || d.Before == nil && was.From != "" {
-		return nil // nothing more is known than the verified revision
+		return nil // only the verified revision is known
 	}
 	t.Change = d.ChangeTo(t.after)
 	t.before, _ = d.Present()

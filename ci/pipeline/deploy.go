@@ -60,8 +60,8 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 	return p.record(ctx, t, &d)
 }
 
-// resumeOther ends the run that a deploy of another revision has left unfinished. When it
-// fails, the revision that follows it is the way out.
+// resumeOther resumes the interrupted step of a deploy of another revision. When that
+// fails, the deploy of the present revision can still repair the cluster.
 func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.Deploying, j job) error {
 	if !was.Interrupted() {
 		return nil
@@ -106,7 +106,7 @@ func (p *Pipeline) record(ctx context.Context, t *target, d *repository.Deployin
 }
 
 func (p *Pipeline) setState(ctx context.Context, t *target) error {
-	ctx = context.WithoutCancel(ctx) // what was done is recorded even when the run is interrupted
+	ctx = context.WithoutCancel(ctx) // completed steps are recorded even when the run is interrupted
 	p.stateMu.Lock()
 	defer p.stateMu.Unlock()
 	if err := p.Repository.SetState(ctx, t.Inventory, t.state); err != nil {
@@ -135,7 +135,7 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupt
 		case errors.Is(err, errInterrupted):
 			return err
 		case err == nil && s.Args[0] == "rollback":
-			return nil // started again, it would take an earlier upgrade back
+			return nil // a second start would take an earlier upgrade back
 		}
 	}
 	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)

@@ -13,9 +13,10 @@ import (
 // exitDiffers is the exit code of deployer apply --detailed-exitcode for differences.
 const exitDiffers = 2
 
-// Drift compares the clusters with their verified revisions, or with the given one when
-// Old names one, and changes nothing. Drift waits until no run works on the repository, and
-// supersedes none that waits. differs reports whether one of the clusters differs.
+// Drift compares the clusters with their verified revisions, or with the given one
+// when Old names one, and changes nothing. Drift waits until no run works on the
+// repository, and supersedes no waiting run. differs reports whether one of the
+// clusters differs.
 func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool, err error) {
 	release, err := p.Lock(ctx, repository.Drift)
 	if err != nil {
@@ -76,8 +77,8 @@ func unknownCluster(t *target) error {
 	return nil
 }
 
-// drift reports whether a cluster differs from a revision: from its inventory, or from what
-// its playbooks would do. drift sets the text of the plans.
+// drift reports whether a cluster differs from a revision: from its inventory, or in
+// the changes that its playbooks would make. drift sets the text of the plans.
 func (p *Pipeline) drift(ctx context.Context, t *target, commit string, j job) (differs bool, err error) {
 	dir, err := p.checkout(ctx, commit)
 	if err != nil {

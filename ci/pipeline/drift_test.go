@@ -8,8 +8,8 @@ import (
 	"deployer/ci/report"
 )
 
-// TestDriftOfAnInvalidRevision: the branch is broken, and the clusters still have a revision
-// to compare with.
+// TestDriftOfAnInvalidRevision: when the revision of the branch is invalid, the
+// clusters still have a revision to compare with.
 func TestDriftOfAnInvalidRevision(t *testing.T) {
 	broken := strings.Replace(inventoryOf("b", "v1.35.4", "n1"), "kubernetes:", "kubernets:", 1)
 	drift := func(s *site) *report.Run {

@@ -73,8 +73,9 @@ func (r *run) holdBack(targets []*target) error {
 	return refusal(found)
 }
 
-// keepWindow applies the gate control_plane before a step: a window may have ended since the
-// deploy began. keepWindow does not hold back the way to a verified revision.
+// keepWindow applies the gate control_plane before a step: a window may have ended
+// since the deploy began. keepWindow does not hold back a rollback to a verified
+// revision.
 func (p *Pipeline) keepWindow(t *target, rollback bool) error {
 	if rollback {
 		return nil

@@ -17,7 +17,8 @@ func production(gates, stages string) string {
 
 const deployOnly = "stages: {deploy: {uses: deploy, environment: production}}\n"
 
-// TestGatesHoldWithoutAStage: the pushed revision has no stage gate, or one that may fail.
+// TestGatesHoldWithoutAStage: the gates hold when the pushed revision has no stage
+// gate, or one that may fail.
 func TestGatesHoldWithoutAStage(t *testing.T) {
 	for name, c := range map[string]struct{ gates, stages, want string }{
 		"no stage gate":          {"{data_loss: {hosts: [n2]}}", deployOnly, "data_loss: n2 leaves and holds data"},
@@ -43,7 +44,9 @@ func TestGatesHoldWithoutAStage(t *testing.T) {
 	}
 }
 
-// TestPushKeepsItsOwnGatesAndTheFormerOnes: gates are loosened by a push of their own.
+// TestPushKeepsItsOwnGatesAndTheFormerOnes: a push has to pass its own gates and
+// those of the deployed revision; gates that a push loosens apply from the next push
+// on.
 func TestPushKeepsItsOwnGatesAndTheFormerOnes(t *testing.T) {
 	strict, loose := production("{blast_radius: {limit: 1}}", ""), production("{blast_radius: {limit: 9}}", "")
 	s := deployed(t, map[string]string{"deployer.ci.yaml": loose})

@@ -10,7 +10,8 @@ import (
 	"deployer/engine/redact"
 )
 
-// TestLongLineHidesSecrets: no place in a line without end lets a secret pass in two parts.
+// TestLongLineHidesSecrets: no position of a secret in a line without end lets the
+// secret pass in two parts.
 func TestLongLineHidesSecrets(t *testing.T) {
 	const secret = "qwertyuiop12"
 	for _, length := range []int{64<<10 - 6, 1<<20 - 6} {
@@ -35,7 +36,8 @@ func TestLongLineHidesSecrets(t *testing.T) {
 	}
 }
 
-// TestStreamsDoNotShareLines: a command writes parts of lines to both of its streams in turn.
+// TestStreamsDoNotShareLines: parts of lines that a command writes to its two streams
+// in turn are not joined.
 func TestStreamsDoNotShareLines(t *testing.T) {
 	const secret = "qwertyuiop12"
 	var out bytes.Buffer

@@ -11,8 +11,9 @@ import (
 	"deployer/strictyaml"
 )
 
-// refuseOlder adds a finding to each cluster that has a revision after the pushed one, as
-// when an earlier pipeline is run again: the deploy would take back what came after it.
+// refuseOlder adds a finding to each cluster that has a revision after the pushed
+// one, as when an earlier pipeline is run again: the deploy would take back the later
+// revisions.
 func (p *Pipeline) refuseOlder(ctx context.Context, targets []*target) error {
 	if p.AllowOlder || p.Old != "" {
 		return nil
@@ -45,7 +46,7 @@ func (p *Pipeline) newerRevision(ctx context.Context, s repository.ClusterState)
 	for _, revision := range slices.DeleteFunc(known, func(r string) bool { return r == "" || r == p.commit }) {
 		commit, err := p.Repository.Commit(ctx, revision)
 		if err != nil {
-			continue // rewritten, so it does not come after this one
+			continue // the newer revision was rewritten, so it does not come after this one
 		}
 		if before, err := p.Repository.IsAncestor(ctx, p.commit, commit); err != nil || before {
 			return commit, err

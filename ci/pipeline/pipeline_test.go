@@ -20,9 +20,9 @@ import (
 	"deployer/project"
 )
 
-// fakeDeployer is a program that notes its arguments and the Kubernetes version and hosts
-// of its inventory, and fails where a file "fail VERB" or "fail VERB @REVISION" says so, with
-// the exit code in it.
+// fakeDeployer is a program that records its arguments and the Kubernetes version and
+// hosts of its inventory, and fails where a file "fail VERB" or "fail VERB @REVISION"
+// says so, with the exit code in it.
 //
 // It prints the environment variables that the file "print" names, and has the runs that the
 // file "runs" lists and the kubeconfig of the file "kubeconfig".
@@ -189,8 +189,8 @@ func (s *site) requireOutcome(r *report.Run, want report.Outcome) {
 	}
 }
 
-// inventoryOf returns an inventory with minions and a version, whose revision the fake
-// deployer notes.
+// inventoryOf returns an inventory with minions and a version, whose revision the
+// fake deployer records.
 func inventoryOf(revision, version, minions string) string {
 	return "# revision: " + revision + "\ncluster: {name: lab, kubernetes: " + version + `}
 hosts:
@@ -298,15 +298,15 @@ func TestOneApprovalForAllClusters(t *testing.T) {
 	s.requireOutcome(r, report.Deployed)
 	s.requireCalls("resume --yes @a", "apply --yes @a", "verify @a")
 
-	// The approval was for that plan only.
+	// The approval was only for that plan.
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[1:3]")})
 	r, _ = s.run(o)
 	s.requireOutcome(r, report.Refused)
 	s.requireCalls()
 }
 
-// TestOlderRevisionIsRefused: the pipeline of the first revision is run again after n3 has
-// joined, and after a deploy of n4 has stopped.
+// TestOlderRevisionIsRefused: the pipeline of the first revision is refused when it
+// runs again after n3 has joined, and after a deploy of n4 has stopped.
 func TestOlderRevisionIsRefused(t *testing.T) {
 	s := deployed(t, nil)
 	first := s.git("rev-parse", "HEAD")
@@ -342,8 +342,9 @@ func TestOlderRevisionIsRefused(t *testing.T) {
 	}
 }
 
-// TestDeletedInventoryIsRefused: a service names the new revision only. The state of the
-// cluster is in the repository, or on its remote.
+// TestDeletedInventoryIsRefused: a push that removes an inventory is refused when a
+// service names only the new revision. The state of the cluster is in the repository,
+// or on its remote.
 func TestDeletedInventoryIsRefused(t *testing.T) {
 	for _, remote := range []string{"", "remote: origin\n"} {
 		config := remote + "environments: {production: {inventories: ['clusters/*.yaml']}}\n"
@@ -435,8 +436,9 @@ func TestKilledRunIsResumedElsewhere(t *testing.T) {
 	}
 }
 
-// TestKilledRunIsFinishedByAnotherClone: the runner of clone 1 dies after a step. Clone 2, with
-// a state directory of its own, has nothing but what the run has pushed to the remote.
+// TestKilledRunIsFinishedByAnotherClone: the runner of clone 1 dies after a step.
+// Clone 2, with a state directory of its own, has only the state that the run has
+// pushed to the remote.
 func TestKilledRunIsFinishedByAnotherClone(t *testing.T) {
 	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"), "deployer.ci.yaml": "remote: origin\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
@@ -529,7 +531,8 @@ func TestInterruptedTwice(t *testing.T) {
 	s.requireCalls("resume --yes @c", "scale-up n3 @c", "verify @c")
 }
 
-// TestPushAfterAFirstVerifyFailed: the cluster is installed, and has no verified revision.
+// TestPushAfterAFirstVerifyFailed: a push reaches a cluster that is installed and has
+// no verified revision.
 func TestPushAfterAFirstVerifyFailed(t *testing.T) {
 	s := newSite(t, map[string]string{"inventory.yaml": inventoryOf("a", "v1.35.4", "n[1:2]")})
 	s.write(filepath.Join(s.fake, "fail verify"), "5")
@@ -543,7 +546,8 @@ func TestPushAfterAFirstVerifyFailed(t *testing.T) {
 	s.requireCalls("scale-down n1 --check @a", "scale-down --yes n1 @a", "scale-up n3 @b", "verify @b")
 }
 
-// TestHostOfAFailedDeployComesBack: n1 has left with the deploy of b, whose next step failed.
+// TestHostOfAFailedDeployComesBack: n1, which has left with the failed deploy of b,
+// joins again with the next push.
 func TestHostOfAFailedDeployComesBack(t *testing.T) {
 	s := deployed(t, nil)
 	s.commit(map[string]string{"inventory.yaml": inventoryOf("b", "v1.35.4", "n[2:3]")})

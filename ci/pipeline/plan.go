@@ -19,8 +19,8 @@ import (
 // exitRefused is the exit code of verbs that refuse before any change.
 const exitRefused = 4
 
-// plan asks the hosts of a cluster: it makes the plan of an apply, and checks whether hosts
-// can leave. plan sets the digest that the gate approved_plan compares.
+// plan contacts the hosts of a cluster: it makes the plan of an apply, and checks
+// whether hosts can leave. plan sets the digest that the gate approved_plan compares.
 func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	if t.Change.Nothing() || t.after == nil {
 		return nil
@@ -29,7 +29,7 @@ func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	done := t.done()
 	for i, s := range t.Steps {
 		switch {
-		case i < done: // a host that has left cannot be asked again
+		case i < done: // a host that has left cannot be checked again
 		case s.Args[0] == "scale-down":
 			if err := p.checkLeaving(ctx, t, s, j); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	return nil
 }
 
-// checkLeaving asks the cluster for reasons against the departure of hosts.
+// checkLeaving checks on the cluster whether hosts can leave.
 func (p *Pipeline) checkLeaving(ctx context.Context, t *target, s change.Step, j job) error {
 	dir, err := p.checkout(ctx, t.From)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Pipeline) makePlan(ctx context.Context, t *target, j job, dir, file str
 	return text, made, json.Unmarshal(data, &made)
 }
 
-// digestOf returns the digest of what a deploy would do to a cluster.
+// digestOf returns the digest of the changes that a deploy would make to a cluster.
 func digestOf(t *target, plans []any) string {
 	data, err := json.Marshal(map[string]any{"cluster": t.Name, "inventory": t.Inventory, "steps": t.commandLines(), "versions": t.Change.Versions, "playbooks": t.Change.Playbooks,
 		"settings": settingsOf(t), "plans": plans})

@@ -43,7 +43,7 @@ func (p *Pipeline) removedTarget(ctx context.Context, file string, state reposit
 	t := &target{state: state, before: &change.Site{Cluster: file},
 		Cluster: &report.Cluster{Environment: "-", Inventory: file, Name: file, To: p.commit}}
 	commit, err := p.Repository.Commit(ctx, p.lastRevision(state))
-	if err == nil && commit != "" { // else it was rewritten, and the path is all that is known
+	if err == nil && commit != "" { // otherwise the revision was rewritten, and only the path is known
 		dir, err := p.checkout(ctx, commit)
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (p *Pipeline) lastRevision(s repository.ClusterState) string {
 func (p *Pipeline) removedSince(ctx context.Context, revision string, seen map[string]bool) ([]*target, error) {
 	commit, err := p.Repository.Commit(ctx, revision)
 	if err != nil || commit == "" {
-		return nil, nil //nolint:nilerr // there is nothing to compare with
+		return nil, nil //nolint:nilerr // there is no revision to compare with
 	}
 	dir, err := p.checkout(ctx, commit)
 	if err != nil {

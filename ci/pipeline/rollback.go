@@ -10,9 +10,10 @@ import (
 	"deployer/project"
 )
 
-// Rollback takes clusters back to their last verified revision, or to the given one, which
-// must be verified too. inventory limits it to one cluster; empty means all. A named
-// cluster that has its last verified revision goes to the verified revision before it.
+// Rollback takes clusters back to their last verified revision, or to the given one,
+// which must be verified too. inventory limits it to one cluster; empty means all. A
+// named cluster that already has its last verified revision returns to the verified
+// revision before it.
 func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.Run, error) {
 	targets, end, err := p.begin(ctx, repository.Rollback)
 	if err != nil {
@@ -87,8 +88,8 @@ func (p *Pipeline) messageOf(err error) string {
 	return p.Mask(err.Error())
 }
 
-// rollbackTarget returns the cluster with the revisions of the rollback; nil when there is
-// nothing to do.
+// rollbackTarget returns the cluster with the revisions of the rollback; nil when the
+// cluster already has the revision.
 func (p *Pipeline) rollbackTarget(ctx context.Context, t *target, named bool, to string) (*target, error) {
 	from := t.state.LastVerified()
 	if t.state.Deploying != nil {

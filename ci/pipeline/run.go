@@ -85,8 +85,9 @@ func (p *Pipeline) Lock(ctx context.Context, kind repository.Kind) (func(), erro
 	})
 }
 
-// prepare removes what a killed run has left, and reads the configuration, secrets, and the
-// state of clusters from the remote that keeps it. The caller has the lock.
+// prepare removes the leftovers of a killed run, and reads the configuration,
+// secrets, and the state of clusters from the remote that keeps it. The caller has
+// the lock.
 func (p *Pipeline) prepare(ctx context.Context) error {
 	if err := p.removeLeftovers(); err != nil {
 		return err
@@ -219,7 +220,7 @@ func (r *run) each(ctx context.Context, targets []*target, s *report.Stage, do f
 		}
 	}
 	if slices.ContainsFunc(errs, func(err error) bool { return outcomeOf(err) == report.Failed }) {
-		return errors.New(errors.Join(errs...).Error()) // one that failed outweighs those that were refused or went back
+		return errors.New(errors.Join(errs...).Error()) // a failed cluster outweighs those that were refused or rolled back
 	}
 	return errors.Join(errs...)
 }
@@ -252,7 +253,8 @@ func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j jo
 	return nil
 }
 
-// verifyTarget verifies a cluster, and goes back when it fails and the environment says so.
+// verifyTarget verifies a cluster, and rolls it back when the verification fails and
+// the environment is configured for it.
 func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, j job) error {
 	if t.Outcome != report.Deployed {
 		return nil

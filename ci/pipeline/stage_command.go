@@ -15,7 +15,7 @@ import (
 	"deployer/strictyaml"
 )
 
-// command runs a command of the user's own, reads the values that it leaves for later
+// command runs a command of the user, reads the values that it writes for later
 // stages, and keeps its artifacts.
 func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *report.Stage, j job) error {
 	dir, err := os.MkdirTemp(r.State, "stage-*")
@@ -44,7 +44,8 @@ func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *
 	return r.keepArtifacts(s, e.Value.Artifacts)
 }
 
-// parseOutputs reads NAME=VALUE lines. Each declared output must be there, and no other.
+// parseOutputs reads NAME=VALUE lines. Each declared output must be present, and no
+// other.
 func parseOutputs(text string, declared []string) (map[string]string, error) {
 	out := map[string]string{}
 	n := 0

@@ -11,8 +11,8 @@ import (
 	"deployer/ci/report"
 )
 
-// clusterOf returns an inventory of a cluster with one host, whose revision the fake deployer
-// notes as NAME-REVISION.
+// clusterOf returns an inventory of a cluster with one host, whose revision the fake
+// deployer records as NAME-REVISION.
 func clusterOf(name, revision, maxPods string) string {
 	return fmt.Sprintf("# revision: %s-%s\ncluster: {name: %[1]s, kubernetes: v1.35.4, kubelet: {max_pods: %[3]s}}\nhosts: {m1: {address: 10.0.0.1}}\nroles: {master: m1}\n", name, revision, maxPods)
 }
@@ -74,7 +74,7 @@ func TestFailedStageSkipsItsDependentsOnly(t *testing.T) {
 		t.Errorf("clusters: %s, %s, %s", r.Clusters[0].Outcome, r.Clusters[1].Outcome, r.Clusters[2].Outcome)
 	}
 
-	// The next run does what is left.
+	// The next run executes the remaining stages.
 	if err := os.Remove(filepath.Join(s.fake, "fail apply @b-1")); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,9 @@ import (
 // declares it; a stage that executes deployer needs the value.
 type variables struct {
 	secrets map[string]string // those that the configuration has in files
-	// config is that of the revision that is read. anyName is true for revisions before the
-	// one to deploy: what they lack must not keep hosts that leave from being found.
+	// config is that of the revision that is read. anyName is true for revisions
+	// before the one to deploy: a missing variable must not prevent that hosts which
+	// leave are found.
 	config  *config.Config
 	anyName bool
 	unknown map[string]string // placeholders that were used, by the name of the variable
@@ -33,7 +34,7 @@ func (p *Pipeline) variablesOf(dir string) *variables {
 	return v
 }
 
-// lookup returns the value of a variable; it is what os.LookupEnv is for programs.
+// lookup returns the value of a variable, in the place of os.LookupEnv.
 func (v *variables) lookup(name string) (value string, set bool) {
 	if value, set = v.secrets[name]; set {
 		return value, true

@@ -12,7 +12,7 @@ import (
 	"deployer/ci/report"
 )
 
-// withVariables is an inventory that reads environment variables.
+// withVariables returns an inventory that reads environment variables.
 func withVariables(revision, proxy string) string {
 	return strings.Replace(inventoryOf(revision, "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, api: {sans: [!env API_ADDRESS]}, containerd: {http_proxy: "+proxy+"},", 1) +
 		"vars: {lb_token: !env LB_TOKEN}\n"
@@ -27,8 +27,8 @@ stages:
   verify: {uses: verify, environment: production, inputs: {API_ADDRESS: allocate.API_ADDRESS}}
 `
 
-// TestInventoryReadsVariables: a push is assessed before its outputs are there, and without
-// the secrets of its deploy.
+// TestInventoryReadsVariables: a push is assessed before its outputs exist, and
+// without the secrets of its deploy.
 func TestInventoryReadsVariables(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "token")
 	config := strings.Replace(allocating, "FILE", secret, 1)
@@ -70,7 +70,8 @@ func TestInventoryReadsVariables(t *testing.T) {
 	s.commit(map[string]string{"deployer.ci.yaml": config + "placeholders: {PROXY_URL: 'http://192.0.2.1:3128'}\n"})
 	s.requireOutcome(assess(), report.Passed)
 
-	// Nothing declares the variable of the new revision. That of the old one is not needed.
+	// The new revision does not declare its variable. The variable of the old
+	// revision is not needed.
 	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("c", "v1.35.4", "n[1:2]"), "name: lab,", "name: !env UNDECLARED_NAME,", 1), "deployer.ci.yaml": ""})
 	r = assess()
 	s.requireOutcome(r, report.Refused)
@@ -83,7 +84,8 @@ func TestInventoryReadsVariables(t *testing.T) {
 	}
 }
 
-// TestReportsAreTogether: a CI system uploads one directory.
+// TestReportsAreTogether: all reports are in one directory, which a CI system can
+// upload.
 func TestReportsAreTogether(t *testing.T) {
 	s := deployed(t, nil)
 	s.commit(map[string]string{"inventory.yaml": strings.Replace(inventoryOf("b", "v1.35.4", "n[1:2]"), "name: lab,", "name: lab, kubelet: {max_pods: 60},", 1)})
@@ -114,8 +116,8 @@ func TestReportsAreTogether(t *testing.T) {
 	}
 }
 
-// TestLogsOfEarlierRuns: a directory of reports that is used again has the logs of the
-// last run only, each with the output of all commands of its stage.
+// TestLogsOfEarlierRuns: a directory of reports that is used again has only the logs
+// of the last run, each with the output of all commands of its stage.
 func TestLogsOfEarlierRuns(t *testing.T) {
 	s := deployed(t, nil)
 	o := s.options()

@@ -9,9 +9,10 @@ import (
 	"deployer/inventory"
 )
 
-// Markdown returns the summary of a run for a merge request: all clusters side by side,
-// findings, stages, then each distinct change with the clusters that it reaches, and the
-// plans. The summary is at most maxSummary bytes long; the page of HTML has what is left out.
+// Markdown returns the summary of a run for a merge request: all clusters side by
+// side, findings, stages, then each distinct change with the clusters that it
+// reaches, and the plans. The summary is at most maxSummary bytes long; the page of
+// HTML has the parts that are left out.
 func Markdown(r *Run) string {
 	b := &summary{}
 	subject := strings.ToValidUTF8(r.Subject[:min(len(r.Subject), maxSubject)], "")

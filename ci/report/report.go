@@ -1,7 +1,7 @@
 // Package report has the record of a CI run, [Run], and writes it in the forms that
 // people and CI systems read: Markdown and HTML for a merge request, JSON, JUnit XML,
 // annotations of GitHub, code-quality entries of GitLab, metrics of Prometheus. The
-// functions are pure; secrets are masked by the caller, in the texts they return.
+// functions are pure; callers mask secrets in the texts that the functions return.
 package report
 
 import (
@@ -12,7 +12,7 @@ import (
 	"deployer/ci/gate"
 )
 
-// Outcome is how a run, a stage or a cluster ended.
+// Outcome is the outcome of a run, a stage or a cluster.
 type Outcome string
 
 // The outcomes.

@@ -25,12 +25,12 @@ type summary struct {
 	omitted []string // numbers of items and what they are
 }
 
-// left returns the number of bytes that sections may have. The list of what is left out has
-// its place.
+// left returns the number of bytes that sections may have. The list of omitted items
+// has its own space.
 func (s *summary) left() int { return max(0, maxSummary-1000-s.b.Len()) }
 
-// section writes a heading and as many of the items as fit into a share of what is left: 2
-// stands for one half. Nothing is written when no item fits.
+// section writes a heading and as many of the items as fit into a share of the
+// remaining bytes: 2 stands for one half. Nothing is written when no item fits.
 func (s *summary) section(items string, share int, heading string, texts ...string) {
 	room := s.left()/share - len(heading)
 	n := 0
@@ -50,7 +50,7 @@ func (s *summary) omit(n int, items string) {
 	}
 }
 
-// plans writes the plans of clusters; each has the same share of what is left.
+// plans writes the plans of clusters; each has the same share of the remaining bytes.
 func (s *summary) plans(clusters []*Cluster) {
 	var planned []*Cluster
 	for _, c := range clusters {

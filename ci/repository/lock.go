@@ -28,19 +28,21 @@ type Kind string
 const (
 	// Push deploys a revision. Of the pushes that wait, the newest deploys the changes of all.
 	Push Kind = "push"
-	// Rollback returns to an earlier revision. Each rollback is carried out, before the pushes
-	// that wait: a person decided on it for the revision that is deployed now.
+	// Rollback returns to an earlier revision. Each rollback is carried out, before
+	// the pushes that wait: a person requested it for the revision that is deployed
+	// now.
 	Rollback Kind = "rollback"
 	// Drift changes nothing. Drift does not wait for the pushes and rollbacks that wait, and they
 	// wait for its end.
 	Drift Kind = "drift"
 )
 
-// Lock waits for the lock of a directory, which one run holds at a time, and returns a
-// function that releases it. The kernel releases the lock of a process that is killed, so
-// no stale lock is left. Of the pushes that wait only the newest continues, after the
-// rollbacks that wait: the other pushes return a *SupersededError. name says what the run
-// is about; waiting is called once when the lock is taken.
+// Lock waits for the lock of a directory, which one run holds at a time, and returns
+// a function that releases it. The kernel releases the lock of a process that is
+// killed, so no stale lock is left. Of the pushes that wait only the newest
+// continues, after the rollbacks that wait: the other pushes return a
+// *SupersededError. name describes the run; waiting is called once when another run
+// has the lock.
 func Lock(ctx context.Context, dir string, kind Kind, name string, waiting func(holder string)) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

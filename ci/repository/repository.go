@@ -121,7 +121,7 @@ func (r *Repository) Checkout(ctx context.Context, commit, dir string) error {
 	if head, err := git(ctx, dir, nil, "rev-parse", "HEAD"); err == nil && head == commit && isTop(ctx, dir) {
 		if _, err := git(ctx, dir, nil, "reset", "--quiet", "--hard"); err == nil {
 			return nil
-		} // else the checkout was cut short
+		} // otherwise the checkout was interrupted
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err

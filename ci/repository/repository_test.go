@@ -69,7 +69,7 @@ func TestCheckoutLeavesTheWorkTreeAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "checkouts", commit)
-		for range 2 { // the second one finds the first, with a changed file
+		for range 2 { // the second checkout finds the first one, with a changed file
 			if err := repo.Checkout(t.Context(), commit, to); err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +193,8 @@ func TestStateTravels(t *testing.T) {
 	}
 }
 
-// TestEachInventoryHasAStateOfItsOwn: names that git could confuse, or that look alike.
+// TestEachInventoryHasAStateOfItsOwn: inventories have separate states when git could
+// confuse their names, or when the names look alike.
 func TestEachInventoryHasAStateOfItsOwn(t *testing.T) {
 	dir, first, _ := newRepository(t)
 	repo, err := repository.Open(t.Context(), dir)
@@ -216,7 +217,8 @@ func TestEachInventoryHasAStateOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestPushStateLeavesTheStateOfOthers: two clones read the state of two clusters, and change it.
+// TestPushStateLeavesTheStateOfOthers: of two clones that read and change the states
+// of two clusters, each pushes only its own changes.
 func TestPushStateLeavesTheStateOfOthers(t *testing.T) {
 	dir, first, second := newRepository(t)
 	bare := filepath.Join(t.TempDir(), "bare.git")
@@ -243,7 +245,7 @@ func TestPushStateLeavesTheStateOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale, fresh := clone(), clone()
-	for range 2 { // the second time with the state that the first has pushed
+	for range 2 { // the second time with the state that the first run has pushed
 		if err := write(fresh, "a.yaml", second); err != nil {
 			t.Error(err)
 		}

@@ -37,7 +37,7 @@ type Deploying struct {
 	// After is the interrupted deploy that this one followed, and whose effects its steps
 	// take into account; nil for none. Its own After is nil.
 	After *Deploying `json:"after,omitempty"`
-	// Deployed is true when all steps have succeeded and verify is what is left.
+	// Deployed is true when all steps have succeeded and only verify is left.
 	Deployed bool `json:"deployed,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func verifiedRef(inventory string) string { return "refs/deployer/verified/" + r
 func (r *Repository) State(ctx context.Context, inventory string) (ClusterState, error) {
 	var s ClusterState
 	if _, err := r.git(ctx, "rev-parse", "--verify", "--quiet", stateRef(inventory)); err != nil {
-		return s, nil //nolint:nilerr // no such ref: nothing is known of the cluster
+		return s, nil //nolint:nilerr // no such ref: the state of the cluster is unknown
 	}
 	text, err := r.git(ctx, "cat-file", "blob", stateRef(inventory))
 	if err == nil {
@@ -186,10 +186,10 @@ func (r *Repository) FetchState(ctx context.Context, remote string) error {
 	return err
 }
 
-// PushState writes the state of the cluster of an inventory to a remote. PushState writes the refs
-// that have changed since FetchState or the last PushState, and only when the remote has
-// what this repository knows of them: another run that has changed them meanwhile keeps its
-// state, and the error says so.
+// PushState writes the state of the cluster of an inventory to a remote. PushState
+// writes the refs that have changed since FetchState or the last PushState, and only
+// when the remote has the objects that this repository knows: another run that has
+// changed them meanwhile keeps its state, and the error says so.
 func (r *Repository) PushState(ctx context.Context, remote, inventory string) error {
 	args := []string{"push", "--quiet", "--porcelain", "--atomic"}
 	var specs []string
@@ -197,7 +197,7 @@ func (r *Repository) PushState(ctx context.Context, remote, inventory string) er
 	for _, ref := range clusterRefs(inventory) {
 		object, err := r.git(ctx, "rev-parse", "--verify", "--quiet", ref)
 		if err != nil {
-			object = "" // it was deleted, or never there
+			object = "" // the ref was deleted, or never existed
 		}
 		if object == r.fetched[ref] {
 			continue
