@@ -1,5 +1,5 @@
-// Package ansible holds what a user needs who comes from Ansible or Kubespray, and
-// nothing that a run of deployer's own playbooks needs.
+// Package ansible serves users who come from Ansible or Kubespray; runs of deployer's
+// own playbooks do not need it.
 //
 // Its packages:
 //

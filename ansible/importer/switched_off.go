@@ -18,7 +18,7 @@ var wholeReference = regexp.MustCompile(`^\{\{\s*(\w+)\s*\}\}$`)
 // A variable that any group or host sets to something else is not among them.
 type switches map[string]bool
 
-// switchesOff collects them from all groups and hosts.
+// switchesOff collects the switches from all groups and hosts.
 func (s *Source) switchesOff() switches {
 	off := switches{}
 	for _, scope := range []map[string]vars{s.groupVars, s.hostVars} {

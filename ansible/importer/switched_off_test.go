@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKubesprayFeaturesThatAreOff imports settings as they stand in Kubespray's
-// sample inventory (addons.yml, k8s-cluster.yml): of those without an equivalent only
-// the ones that are in effect are listed.
+// TestKubesprayFeaturesThatAreOff imports settings of Kubespray's sample inventory
+// (addons.yml, k8s-cluster.yml): of the settings without an equivalent, only those
+// that are in effect are listed.
 func TestKubesprayFeaturesThatAreOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -56,7 +56,8 @@ func anchored(pattern string) string {
 	return pattern
 }
 
-// defined asks for a name in all variables, and for a field where there may be none.
+// defined prints a test for a name in all variables, or for a field of a value that
+// may be missing.
 func (w *exprPrinter) defined(t test) string {
 	of := bare(t.of)
 	if n, ok := of.(name); ok {

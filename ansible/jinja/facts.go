@@ -59,7 +59,7 @@ var machines = map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64":
 
 // statOf recognizes a field of a result of stat. In deployer the fields stand in the
 // result itself, and the file type in its field type: sort is then directory, file or
-// link. of is the result, nil when the field is another.
+// link. of is the result; nil for any other field.
 func statOf(f field) (sort string, of node) {
 	inner, ok := f.of.(field)
 	if !ok || inner.key != text("stat") {

@@ -11,7 +11,7 @@ import (
 	"deployer/engine/lang"
 )
 
-// vars are those of a host, as the translations see them.
+// vars returns the variables of a host for the translated expressions.
 func vars() map[string]any {
 	return map[string]any{
 		"host":   map[string]any{"name": "h1", "address": "10.0.0.1", "groups": []any{"web"}},
@@ -202,8 +202,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestPlaybookText checks that texts which mean the same in deployer stay as they are
-// written, and that others are translated.
+// TestPlaybookText checks that texts with the same meaning in deployer stay
+// unchanged, and that others are translated.
 func TestPlaybookText(t *testing.T) {
 	for src, want := range map[string]string{
 		"{{ 'a' if foo is defined else 'b' }}":                      "",

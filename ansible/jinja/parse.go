@@ -38,8 +38,8 @@ type parser struct {
 	deep int
 }
 
-// deepest is the maximum nesting of expressions; deeper ones, which nobody writes by
-// hand, would exhaust the stack.
+// deepest is the maximum nesting of expressions; deeper ones would exhaust the stack,
+// and nobody writes them by hand.
 const deepest = 200
 
 func (p *parser) peek() token {

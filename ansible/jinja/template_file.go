@@ -145,10 +145,10 @@ func (t *translation) write(left, body, right string) {
 	t.out.WriteString(open + body + end)
 }
 
-// alone writes a statement and returns the offset at which the text continues. Ansible
-// drops the line feed behind a statement. For a statement on a line of its own, the line
-// feed before it is dropped instead (`{{-`), which reads better; exactly forbids that,
-// as the end of a block has to match its beginning.
+// alone writes a statement and returns the offset at which the text continues.
+// Ansible drops the line feed behind a statement. For a statement on a line of its
+// own, the line feed before it is dropped instead (`{{-`), which is easier to read;
+// exactly forbids that, as the end of a block has to match its beginning.
 func (t *translation) alone(left, body, right string, exactly bool) (next int, exact bool) {
 	start := strings.LastIndexByte(t.src[:t.at[0]], '\n') + 1
 	before := t.src[start:t.at[0]]
