@@ -1,6 +1,6 @@
-// Command deployer-agent is the program that deployer sends to hosts and starts
-// there over SSH; nobody else need start it. In the pods of deployer verify the
-// same program tests the network, as "deployer-agent probe".
+// Command deployer-agent is the program that deployer sends to hosts and starts there
+// over SSH; users never start it. In the pods of deployer verify the same program
+// tests the network, as "deployer-agent probe".
 package main
 
 import (

@@ -19,8 +19,8 @@ import (
 	"deployer/test/fleet"
 )
 
-// anotherMachine changes to another directory and another state directory, with nothing
-// but the inventory and the given files, which are at other paths than before.
+// anotherMachine changes to another directory and another state directory, with only
+// the inventory and the given files, which are at other paths than before.
 func (s *testSite) anotherMachine(files map[string]string) {
 	s.t.Helper()
 	inventory, err := os.ReadFile("inventory.yaml")
@@ -41,7 +41,8 @@ func (s *testSite) anotherMachine(files map[string]string) {
 // slowHosts have steps that take some time.
 var slowHosts = fleet.Options{Before: func(context.Context, *fleet.Host, string) { time.Sleep(20 * time.Millisecond) }}
 
-// thirty is a playbook of steps with files, a loop, a handler and a barrier.
+// thirty returns a playbook of thirty steps with files, a loop, a handler and a
+// barrier.
 func thirty() string {
 	var book strings.Builder
 	book.WriteString("- hosts: all\n  handlers:\n    - {name: reload, file: {path: /reloads, content: \"{{ release }}\"}}\n  tasks:\n")
@@ -51,9 +52,9 @@ func thirty() string {
 	return book.String()
 }
 
-// TestResumeOnAnotherMachine kills the controller at random places. Another machine, with
-// nothing but inventory, playbook and key, lists the run, shows it, and continues it to
-// the same end as a run that nothing has interrupted.
+// TestResumeOnAnotherMachine kills the controller at random places. Another machine,
+// with only inventory, playbook and key, lists the run, shows it, and continues it to
+// the same result as an uninterrupted run.
 func TestResumeOnAnotherMachine(t *testing.T) {
 	whole := newTestSite(t, 3, map[string]string{"site.yaml": thirty()})
 	whole.deployer(exitOK, "run", "site.yaml", "-e", "release=7")
@@ -97,10 +98,10 @@ func TestResumeOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestInterruptedCommandIsKnownOnAnotherMachine checks that hosts learn from the record
-// which runs are resumed: a command that the first controller's death has cut short is
-// treated as on_resume says. (A node that a killed run has cordoned is recognised by the
-// same ids.)
+// TestInterruptedCommandIsKnownOnAnotherMachine checks that hosts learn from the
+// record which runs are resumed: a command that was interrupted by the death of the
+// first controller is treated according to on_resume. (A node that a killed run has
+// cordoned is recognised by the same ids.)
 func TestInterruptedCommandIsKnownOnAnotherMachine(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	book := fmt.Sprintf(`
@@ -176,7 +177,8 @@ func TestPlanOnAnotherMachine(t *testing.T) {
 
 	s.anotherMachine(map[string]string{"site.yaml": book})
 	s.kill([]string{`"name":"step 20"`, "step.end", `"changed"`}, "resume", id, "--playbook", "site.yaml", "--lock-timeout", "1m")
-	// The plan was a copy of the first resume: hosts have another.
+	// The resume before used a copy of the plan on this machine, which is gone: hosts
+	// have another copy.
 	s.deployer(exitOK, "resume", "--playbook", "site.yaml", "--lock-timeout", "1m")
 	if got := s.hostFile(2, "b29"); got != "7" {
 		t.Errorf("the last step has left %q", got)
@@ -186,8 +188,9 @@ func TestPlanOnAnotherMachine(t *testing.T) {
 	requireTexts(t, out, "expected time: about", "by the last run of this playbook")
 }
 
-// TestRunThatGoesOn checks that another machine sees that a run goes on, and that its own
-// run is refused with the holder and the way to follow it.
+// TestRunThatGoesOn checks that another machine shows a run in progress, and that its
+// own run is refused with the holder and the command that follows the run in
+// progress.
 func TestRunThatGoesOn(t *testing.T) {
 	s := newTestSite(t, 2, map[string]string{"site.yaml": "- hosts: all\n  tasks:\n    - {name: wait, wait_for: {path: /go}}\n"})
 	first := make(chan int)

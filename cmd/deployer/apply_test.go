@@ -38,7 +38,8 @@ func optionsAfterModule(module string, n int, do func(h *fleet.Host)) fleet.Opti
 // TestApplyStepRefusesDrift changes a host after apply has checked all hosts: the agent
 // refuses the step, and resume completes that host alone.
 func TestApplyStepRefusesDrift(t *testing.T) {
-	// Checks of the directory: of the plan, of the look before, of the run.
+	// The module checks the directory for the plan, for the check before the run, and
+	// in the run.
 	s := newTestSiteWith(t, 3, optionsAfterModule("directory", 3, func(h *fleet.Host) {
 		if h.Name == "n002" {
 			_ = os.MkdirAll(filepath.Join(h.Root, "etc/app"), 0o755)

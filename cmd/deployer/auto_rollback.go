@@ -35,8 +35,9 @@ func (a autoRollback) after(report *engine.Report) bool {
 	return a.enabled && ended && !report.Check && report.Changed() > 0
 }
 
-// rollBackUpgrade rolls a failed upgrade back. It returns exit code 6 when the
-// hosts are as before, the error of a rollback that left something, or why there was none.
+// rollBackUpgrade reverts an upgrade that has failed. The error has exit code 6 when the
+// hosts are as before; otherwise it is the error of a rollback that left something, or
+// the reason why there was none.
 func rollBackUpgrade(ctx context.Context, e env, runner runs.Runner, id string, o upgradeOptions) error {
 	fmt.Fprintf(e.stderr, "the upgrade has failed; rolling run %s back\n", id)
 	given, err := o.runOptions.resolve()

@@ -33,12 +33,12 @@ func TestAutoRollbackAfter(t *testing.T) {
 	}
 }
 
-// TestAutoRollback takes an upgrade back whose API server is of another minor version: only
-// with the flag for that.
+// TestAutoRollback takes an upgrade back whose API server has another minor version,
+// which requires the flag for lower minor versions.
 func TestAutoRollback(t *testing.T) {
 	for _, lower := range []bool{false, true} {
 		s, id := newUpgradedSite(t)
-		s.anotherMachine(nil) // which reads the log of the upgrade from the hosts
+		s.anotherMachine(nil) // the rollback reads the log of the upgrade from the hosts
 		var out, complaint bytes.Buffer
 		e := env{stdin: strings.NewReader(""), stdout: &out, stderr: &complaint}
 		runner := newRunner(e)

@@ -24,8 +24,8 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// certifiedSite is a cluster of one master and one minion whose hosts have certificates
-// and nothing else: neither etcd nor the API runs.
+// certifiedSite is a cluster of one master and one minion whose hosts have only
+// certificates: neither etcd nor the API runs.
 type certifiedSite struct {
 	*testSite
 	cluster *cluster.Cluster
@@ -129,8 +129,8 @@ func (c *certifiedSite) list(code int, args ...string) certificateList {
 	return list
 }
 
-// TestCertsList: the certificates of all hosts without etcd and without the API, the
-// worst first.
+// TestCertsList lists the certificates of all hosts without etcd and without the API,
+// the worst first.
 func TestCertsList(t *testing.T) {
 	c := newCertifiedSite(t)
 	out, _ := c.deployer(exitOK, "certs", "list")
@@ -166,7 +166,7 @@ func TestCertsList(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// A node that another cluster has installed.
+	// The node has a certificate that another cluster has installed.
 	other, _, err := keyring.Complete(keyring.Files{}, time.Now(), 0, nil)
 	if err != nil {
 		t.Fatal(err)

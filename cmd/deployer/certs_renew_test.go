@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCertsRenewSelection: the flags become variables of the playbook, and those that
-// would renew for ever or by mistake are refused before a host is contacted.
+// TestCertsRenewSelection: the flags become variables of the playbook, and flags that
+// would renew forever or by mistake are refused before a host is contacted.
 func TestCertsRenewSelection(t *testing.T) {
 	c := newCertifiedSite(t)
 	c.fleet.Hosts[0].Stop()

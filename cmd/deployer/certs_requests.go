@@ -66,7 +66,7 @@ second call keeps the open requests and removes the answered ones.`,
 	return cmd
 }
 
-// printRequests lists the requests that are out.
+// printRequests lists the open requests.
 func printRequests(e env, dir string) error {
 	index, err := requests.ReadIndex(dir)
 	if err != nil {

@@ -66,7 +66,7 @@ func (s *externalSite) openssl(args ...string) {
 	}
 }
 
-// out returns the paths of the requests that are out, without the ending.
+// out returns the paths of the open requests, without the ending.
 func (s *externalSite) out() []string {
 	s.t.Helper()
 	found, err := filepath.Glob("certificate-requests/*/*/*.csr")
@@ -79,7 +79,7 @@ func (s *externalSite) out() []string {
 	return found
 }
 
-// sign has the owners of the authorities sign requests, as the guide says.
+// sign lets the owners of the authorities sign requests, as the guide describes.
 func (s *externalSite) sign(days string, paths ...string) {
 	s.t.Helper()
 	for _, path := range paths {
@@ -97,8 +97,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestCertsRequests: each certificate gets one request, its key stays on the host, a second
-// call changes nothing, and what was signed is no longer out.
+// TestCertsRequests: each certificate gets one request, its key stays on the host, a
+// second call changes nothing, and signed requests are no longer open.
 func TestCertsRequests(t *testing.T) {
 	s := newExternalSite(t)
 	m, n := s.fleet.Hosts[0].Name, s.fleet.Hosts[1].Name
@@ -111,7 +111,7 @@ func TestCertsRequests(t *testing.T) {
 		t.Error(stdout)
 	}
 	all := s.out()
-	// 8 of the master with the one of deployer itself, 3 of etcd, 3 of each node.
+	// The master has 8 with the one of deployer itself, etcd 3, and each node 3.
 	if len(all) != 17 || !slices.Contains(all, "certificate-requests/etcd/"+m+"/etcd-peer") || !slices.Contains(all, "certificate-requests/cluster/"+m+"/super-admin") {
 		t.Errorf("%d requests: %q", len(all), all)
 	}
@@ -156,8 +156,8 @@ func TestCertsRequests(t *testing.T) {
 	}
 }
 
-// TestExternalCertificatesRequired: certs renew and install change nothing before each host
-// can have its certificates, and name what is missing.
+// TestExternalCertificatesRequired: certs renew and install change nothing before
+// each host can have its certificates, and name the missing certificates.
 func TestExternalCertificatesRequired(t *testing.T) {
 	s := newExternalSite(t)
 	m := s.fleet.Hosts[0].Name
@@ -270,8 +270,9 @@ func TestEtcdNeedsItsExternalCertificates(t *testing.T) {
 	}
 }
 
-// TestAnotherExternalAuthority: a certificate with another key takes no authority's place. The
-// refusal comes before keys and requests are made, and before certificates are asked for.
+// TestAnotherExternalAuthority: a certificate with another key cannot replace an
+// authority. The refusal comes before keys and requests are made, and before
+// certificates are required.
 func TestAnotherExternalAuthority(t *testing.T) {
 	s := newExternalSite(t)
 	m := s.fleet.Hosts[0]

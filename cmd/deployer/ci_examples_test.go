@@ -16,8 +16,9 @@ import (
 	"deployer/ci/config"
 )
 
-// ciSite is a work tree with an inventory and its remote, in a temporary directory with a
-// deployer for shells, in which ci run and ci drift are noted and all else is real.
+// ciSite is a work tree with an inventory and its remote, in a temporary directory
+// with a deployer for shells, which records ci run and ci drift and executes all
+// other commands.
 type ciSite struct {
 	t     *testing.T
 	root  string
@@ -199,7 +200,8 @@ func TestExampleOfJenkins(t *testing.T) {
 	s.requireVerbs("ci validate", "ci run")
 }
 
-// TestExampleOfTheHook pushes to a repository with the hooks, and runs what the service runs.
+// TestExampleOfTheHook pushes to a repository with the hooks, and runs the commands
+// of the service.
 func TestExampleOfTheHook(t *testing.T) {
 	s := newCISite(t)
 	for _, hook := range []string{"pre-receive", "post-receive"} {

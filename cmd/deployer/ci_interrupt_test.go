@@ -53,8 +53,9 @@ func TestInterruptionResult(t *testing.T) {
 	}
 }
 
-// TestCIInterruptedTwice sends two interrupts to a run with a stage that ignores SIGTERM: the
-// run ends at once, with the exit code of an interrupt, and its reports are there.
+// TestCIInterruptedTwice sends two interrupts to a run with a stage that ignores
+// SIGTERM: the run ends at once, with the exit code of an interrupt, and its reports
+// exist.
 func TestCIInterruptedTwice(t *testing.T) {
 	s := newCISite(t)
 	end := filepath.Join(s.root, "end")

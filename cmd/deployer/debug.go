@@ -151,11 +151,11 @@ func preparedHosts(report *engine.Report) []string {
 	return out
 }
 
-// cleanTimeout bounds the removal of an interrupted session on all hosts. What is left then is
-// removed by the next session.
+// cleanTimeout bounds the removal of an interrupted session on all hosts. The next
+// session removes the rest.
 const cleanTimeout = time.Minute
 
-// cleanHosts removes an interrupted session from hosts that it was prepared on.
+// cleanHosts removes an interrupted session from the hosts that were prepared for it.
 func cleanHosts(connector *target.Connector, r *runs.Run, s debug.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
 	defer cancel()

@@ -69,7 +69,7 @@ The exit code is 5 when something looks wrong.`,
 	return cmd
 }
 
-// check refuses values that no run could use.
+// check refuses values with which no run is possible.
 func (o diagnoseOptions) check() error {
 	switch {
 	case o.since < time.Second:

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// TestDiagnose examines played hosts whose journalctl prints secrets, one of which is
+// TestDiagnose examines fake hosts whose journalctl prints secrets, one of which is
 // down. etcd and the API do not run: both are findings.
 func TestDiagnose(t *testing.T) {
 	c := newCertifiedSite(t)

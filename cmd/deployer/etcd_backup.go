@@ -108,7 +108,7 @@ and a master must be left.`,
 				return err
 			}
 			if o.output == "text" {
-				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than the rest of this one
+				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than a resume of this one
 				results.print(e.stdout)
 				keys.print(e.stdout, results.snapshot, len(recipients) > 0)
 			}
@@ -129,9 +129,9 @@ and a master must be left.`,
 	return cmd
 }
 
-// backupOutcome returns the exit code of a backup whose snapshot the host saved; the host
-// is empty when none did. Hosts that failed elsewhere take nothing from the snapshot: a
-// backup is needed most when one is down.
+// backupOutcome returns the exit code of a backup whose snapshot the host saved; the
+// host is empty when none did. Failures of other hosts do not affect the snapshot: a
+// backup is needed most when a host is down.
 func backupOutcome(report *engine.Report, host string) error {
 	lost := func(h engine.HostReport) bool { return h.Host == host }
 	if host != "" && report.Outcome() == engine.OutcomePartial && !slices.ContainsFunc(report.Broken(), lost) {

@@ -22,8 +22,8 @@ type storeCopy struct {
 	dir   string
 }
 
-// newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close. newStoreCopy asks the
-// store nothing.
+// newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close.
+// newStoreCopy sends no request to the store.
 func newStoreCopy(c *cluster.Cluster, to string) (*storeCopy, error) {
 	at, err := objectstore.ParseLocation(to)
 	if err != nil {
@@ -70,8 +70,9 @@ func (s *storeCopy) close() error {
 	return nil
 }
 
-// upload copies the files of the backup to the store, the keys first: a snapshot there is a
-// whole backup. When it fails, the store has neither.
+// upload copies the files of the backup to the store, the keys first: a snapshot in
+// the store is therefore a whole backup. When the upload fails, the store has neither
+// file.
 func (s *storeCopy) upload(ctx context.Context, out io.Writer) error {
 	var files []string
 	for _, pattern := range []string{"*.keys.age", "*.db"} {

@@ -89,7 +89,8 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	runner := newRunner(e)
 	id := time.Now().UTC().Format("20060102-150405")
 	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys}
-	// For the inventory and the name of the cluster, before anything is read from hosts.
+	// The run is created before any host is contacted, for its inventory and the name
+	// of the cluster.
 	r, err := runner.EtcdRestore(given)
 	if err != nil {
 		return err
@@ -122,8 +123,8 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if o.keys != "" {
 		restore = runner.EtcdRestoreHosts
 		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"] = o.keys, o.identity
-		// The name is that of the content, so that the same command continues a restore on empty
-		// hosts that was interrupted, from any machine.
+		// The name is that of the content, so that the same command continues an
+		// interrupted restore on empty hosts from any machine.
 		given.Extra["etcd_restore_id"] = verified.SHA256[:16]
 	}
 	if r, err = restore(given); err != nil {

@@ -18,7 +18,7 @@ import (
 // TestBackupInObjectStore copies a backup to a real object store, lists it, and fetches it
 // for a restore.
 func TestBackupInObjectStore(t *testing.T) {
-	server := s3server.Start(t) // before XDG_CACHE_HOME is that of the test
+	server := s3server.Start(t) // before the test sets XDG_CACHE_HOME
 	server.Bucket("backups")
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", dir)

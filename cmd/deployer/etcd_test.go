@@ -68,8 +68,9 @@ func TestSnapshotOfABackup(t *testing.T) {
 	}
 }
 
-// TestBackupOfMembersThatAreDown: with most masters gone, the run takes the lock of those that
-// are left and gets as far as their data; without --offline the error names the flag.
+// TestBackupOfMembersThatAreDown: with most masters gone, the run takes the lock of
+// the remaining masters and reads their data; without --offline the error names the
+// flag.
 func TestBackupOfMembersThatAreDown(t *testing.T) {
 	s := newCertifiedSite(t)
 	text, err := os.ReadFile("inventory.yaml")
@@ -128,8 +129,8 @@ func TestDamagedSnapshotIsRefused(t *testing.T) {
 	}
 }
 
-// TestFetchedSnapshotIsRemoved: a copy that a restore has fetched goes after the restore
-// or its resume, a file of the user stays.
+// TestFetchedSnapshotIsRemoved: a copy that a restore has fetched is removed after
+// the restore or its resume; a file of the user stays.
 func TestFetchedSnapshotIsRemoved(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -157,8 +158,8 @@ func TestFetchedSnapshotIsRemoved(t *testing.T) {
 	}
 }
 
-// TestCopiesOfAbandonedRestoresAreRemoved: a copy that no resume has needed for a week goes;
-// a recent one, a link, and a file of the user stay.
+// TestCopiesOfAbandonedRestoresAreRemoved: a copy that no resume has needed for a
+// week is removed; a recent one, a link, and a file of the user stay.
 func TestCopiesOfAbandonedRestoresAreRemoved(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)

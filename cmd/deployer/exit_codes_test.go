@@ -62,7 +62,8 @@ func TestEveryExitCode(t *testing.T) {
 		t.Errorf("interrupted: exit code %d", code)
 	}
 	seen[exitInterrupted] = true
-	// These two need a cluster: the lab's tests and TestCodesOfDecisions have them.
+	// These two codes need a cluster: the lab's tests and TestCodesOfDecisions cover
+	// them.
 	seen[exitUnhealthy], seen[exitQuorumLost] = true, true
 	for _, e := range exitCodes {
 		if !seen[e.Code] {

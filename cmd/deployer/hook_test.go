@@ -23,8 +23,8 @@ const pooled = `- hosts: all
           hook: {command: [sh, -c, 'echo $DEPLOYER_HOST returns >> pool.log']}
 `
 
-// TestHookAroundARollout checks the order of hooks, that check mode runs none, and that a
-// host whose hook fails is left as it is while the others are changed.
+// TestHookAroundARollout checks the order of hooks, that check mode runs none, and
+// that a host whose hook fails stays unchanged while the others are changed.
 func TestHookAroundARollout(t *testing.T) {
 	s := newTestSite(t, 3, map[string]string{"site.yaml": pooled})
 	checked, _ := s.deployer(exitOK, "run", "site.yaml", "--check", "-v")

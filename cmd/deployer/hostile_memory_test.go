@@ -16,10 +16,10 @@ import (
 	"deployer/test/fleet"
 )
 
-// mostMemory is what deployer may take at most in bytes, and memoryLimit what it is
-// told to stay below: it has some 80 MB without any host. The race detector keeps a
-// record of its own of each access (go.dev/doc/articles/race_detector: 5 to 10 times
-// the memory), of which the limit knows nothing.
+// mostMemory is the maximum memory that deployer may use, and memoryLimit the limit
+// that it is given, in bytes: without any host it uses some 80 MB. The race detector
+// keeps a record of its own of each access (go.dev/doc/articles/race_detector: 5 to
+// 10 times the memory), of which the limit knows nothing.
 const (
 	mostMemory  = 256 << 20 * raceFactor
 	memoryLimit = "128MiB"
@@ -36,7 +36,7 @@ func TestHostileMemory(t *testing.T) {
 		if err != nil {
 			panic(err)
 		}
-		// The output is a text at the end; that of no output is one zero byte.
+		// The payload ends with the output as a text; no output is one zero byte.
 		payload = payload[:len(payload)-1]
 		for n := len(output); ; n >>= 7 {
 			if n < 0x80 {
@@ -97,7 +97,7 @@ func TestHostileMemory(t *testing.T) {
 							return
 						}
 					}
-					_, _ = fleet.Await(conn) // until the controller has enough
+					_, _ = fleet.Await(conn) // until the controller ends the connection
 				}
 			}
 			s := newTestSiteWith(t, 2, fleet.Options{Exec: fleet.Hostile(evil)}, map[string]string{"site.yaml": `

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// evil is text that a compromised host would send: it clears the screen, sets
-// the title of the window and turns the direction of text.
+// evil is text of a compromised host: it clears the screen, sets the title of the
+// window and turns the direction of text.
 const evil = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe"
 
 // TestHostileTextIsSanitized checks that no view and no log passes escape sequences of a

@@ -76,7 +76,7 @@ func countBuilt(options *build.Options) *int {
 	return count
 }
 
-// buildProgress prints a line for each event of a build; of those that are repeated, one
+// buildProgress prints a line for each event of a build; repeated events are printed
 // every ten seconds.
 func buildProgress(w io.Writer) func(build.Event) {
 	return func(ev build.Event) {

@@ -68,15 +68,15 @@ there with --without-verify.`,
 	return cmd
 }
 
-// imageVerifier asks the cluster of an inventory whether it proves images.
+// imageVerifier checks on the cluster of an inventory whether it proves images.
 type imageVerifier struct {
 	env
 	o       runOptions
-	project *project.Project // nil until the cluster has been asked
+	project *project.Project // nil until the cluster has been checked
 }
 
-// verify returns an error unless the cluster uses the image with these digests, has no
-// difference from its inventory, and passes verify. The cluster is asked once.
+// verify returns an error unless the cluster uses the image with these digests, has
+// no difference from its inventory, and passes verify. The cluster is checked once.
 func (v *imageVerifier) verify(ctx context.Context, image publish.Image, digests map[string]string) error {
 	p, err := loadCluster(v.o.Inventory)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// An image of a user's goes from its file to production: it is built on one of the
-// project, not promoted before its tests have passed, and not to production before a
-// cluster has proved it.
+// TestImagesFromFileToProduction: an image of a user goes from its file to
+// production: it is built on an image of the project, is not promoted before its
+// tests have passed, and not to production before a cluster has proved it.
 func TestImagesFromFileToProduction(t *testing.T) {
 	if _, err := exec.LookPath("runc"); err != nil || os.Geteuid() != 0 {
 		t.Skip("tests of images need root and runc")

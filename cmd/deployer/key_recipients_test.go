@@ -13,8 +13,8 @@ import (
 	"deployer/secrets"
 )
 
-// TestKeyRecipients: flags take the place of the inventory, and keys are saved when anybody
-// is named.
+// TestKeyRecipients: flags take the place of the inventory, and keys are saved when a
+// recipient is named.
 func TestKeyRecipients(t *testing.T) {
 	t.Parallel()
 	var public []string

@@ -18,9 +18,9 @@ import (
 	"deployer/test/fleet"
 )
 
-// terminalUser types answers on a terminal when the terminal does not echo.
+// terminalUser types answers on a terminal while the terminal does not echo.
 type terminalUser struct {
-	*os.File // the terminal, as a program sees it
+	*os.File // the program's end of the terminal
 	master   *os.File
 	shown    screen
 	done     sync.WaitGroup

@@ -1,11 +1,11 @@
-// Command deployer installs and runs highly available Kubernetes on hosts that
-// have an operating system and sshd, and runs playbooks of your own.
+// Command deployer installs and runs highly available Kubernetes on hosts that have
+// an operating system and sshd, and runs playbooks of users.
 //
 // Exit codes are part of its interface; see exit_codes.go.
 //
-// The package holds one file for each verb and its output, and no rules of its own: a verb
-// reads flags and prints, package runs does the work. Therefore the package has more files than
-// other packages.
+// The package holds one file for each verb and its output, and no rules of its own: a
+// verb reads flags and prints, and package runs does the work. Therefore the package
+// has more files than other packages.
 package main
 
 import (

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// statusVariable names the file to which a deployer of the tests writes at its end
-// what the kernel says of it.
+// statusVariable names the file to which a deployer of the tests writes its /proc
+// status when it ends.
 const statusVariable = "DEPLOYER_TEST_STATUS"
 
 // blockVariable has the texts, one per line, of the event at which a deployer of the tests

@@ -24,7 +24,7 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		}
 	}
 	const no = "directory /no does not exist: make it with the directory module first"
-	for what, tt := range map[string]struct{ tasks, fails string }{ // empty: the check is good
+	for what, tt := range map[string]struct{ tasks, fails string }{ // empty when the check succeeds
 		"file":       {"- file: {path: /no/x, content: x}", no},
 		"template":   {"- template: {src: a.tmpl, dest: /no/x}", no},
 		"copy":       {"- copy: {src: b, dest: /no/x}", no},

@@ -108,8 +108,8 @@ func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options
 	return exitOutcome(found.Report)
 }
 
-// estimator returns an estimator by the logs of this machine, or else by the records of
-// hosts. estimator asks hosts only when it needs no password again.
+// estimator returns an estimator by the logs of this machine, or else by the records
+// of hosts. estimator contacts hosts only when no password must be entered again.
 func (o planOptions) estimator(ctx context.Context, e env) estimator {
 	return func(p *plan.Plan, parallelism int) (time.Duration, int, bool) {
 		runner := newRunner(e)
@@ -124,7 +124,7 @@ func (o planOptions) estimator(ctx context.Context, e env) estimator {
 		}
 		known, err := runner.FetchHistory(ctx, runs.FetchOptions{Inventory: o.Inventory, Few: true, Whole: whole})
 		if err != nil {
-			return 0, 0, false // no reason to fail: the plan is there
+			return 0, 0, false // an error does not matter, as the plan exists
 		}
 		defer known.Close()
 		runner.History = known

@@ -64,7 +64,8 @@ func TestPlanAndApply(t *testing.T) {
 	listed, _ := s.deployer(exitOK, "runs", "list")
 	requireTexts(t, listed, "apply", "site.yaml", "done")
 
-	// A plan whose steps were done since has drift; a new plan knows the time that they took.
+	// A plan whose steps were executed since has drift; a new plan knows the duration
+	// of the steps.
 	_, complaint := s.deployer(exitRefused, "apply", "plan.json")
 	requireTexts(t, complaint, "refused: files or hosts differ from the plan", "has nothing to change now", "nothing was changed")
 	s.site.Vars["release"] = "1.1"

@@ -72,7 +72,7 @@ func (p prompt) ask(question string, read func(terminal int) ([]byte, error)) (s
 	}
 }
 
-// readLine reads byte by byte, so that it consumes nothing of the next answer.
+// readLine reads byte by byte, so that it does not consume a part of the next answer.
 func readLine(terminal int) ([]byte, error) {
 	var out []byte
 	one := make([]byte, 1)

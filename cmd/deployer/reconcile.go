@@ -24,8 +24,8 @@ type applyOptions struct {
 // --detailed-exitcode distinguishes it from success.
 var errDiffers = errors.New("the cluster differs from the inventory")
 
-// exitCode maps the outcome of a reconciliation to the exit code that the user asked
-// for.
+// exitCode maps the outcome of a reconciliation to the exit code that the flags
+// select.
 func (o applyOptions) exitCode(err error) error {
 	switch {
 	case errors.Is(err, errDiffers) && o.detailedExitCode:
@@ -145,8 +145,9 @@ func (c *reconciliation) installNew(ctx context.Context) error {
 	return firstError(execute(ctx, c.env, r, c.runOptions), errDiffers)
 }
 
-// planAndApply plans a run, asks, and executes the plan. planAndApply returns errDiffers when the
-// plan had changes and nothing failed, and exit code 3 when hosts were left out of the plan.
+// planAndApply plans a run, prompts for a confirmation, and executes the plan.
+// planAndApply returns errDiffers when the plan had changes and nothing failed, and
+// exit code 3 when hosts were left out of the plan.
 func (c *reconciliation) planAndApply(ctx context.Context, prepare func(runs.Options) (*runs.Run, error)) error {
 	check := c.given
 	check.Check = true
@@ -208,9 +209,9 @@ func (c *reconciliation) plan(ctx context.Context, planned *runs.Run, results *u
 	return found, c.showPlan(c.stdout, planned, found.Plan)
 }
 
-// planAndUpgrade plans an upgrade, asks, and executes it. The hosts are checked again as
-// each comes to its turn, because pods move in between. planAndUpgrade returns errDiffers when nothing
-// failed.
+// planAndUpgrade plans an upgrade, prompts for a confirmation, and executes it. The
+// hosts are checked again as each comes to its turn, because pods move in between.
+// planAndUpgrade returns errDiffers when nothing failed.
 func (c *reconciliation) planAndUpgrade(ctx context.Context) error {
 	o := defaultUpgrade(c.runOptions)
 	given, err := o.resolve()

@@ -90,8 +90,8 @@ Set the older version in the inventory afterwards.`,
 	return cmd
 }
 
-// rollback reverts the runs of an upgrade, newest first. Exit code 3 of one of them, for
-// what could not be restored, does not keep the others from it.
+// rollback reverts the runs of an upgrade, newest first. When one of them ends with exit
+// code 3, because something could not be restored, the others are reverted all the same.
 func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) error {
 	_, err := rollbackParts(ctx, e, parts, o)
 	return err

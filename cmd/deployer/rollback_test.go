@@ -25,9 +25,9 @@ const upgraded = `
     - {name: behind, file: {path: /etc/kubernetes/behind.conf, content: "new"}}
 `
 
-// newUpgradedSite returns a site of a master and a minion, on whose master the record of
-// an upgrade is that was killed after it had changed an API server. It returns the id of
-// the upgrade.
+// newUpgradedSite returns a site of a master and a minion. The master has the record
+// of an upgrade that was killed after it had changed an API server. It returns the id
+// of the upgrade.
 func newUpgradedSite(t *testing.T) (*testSite, string) {
 	t.Helper()
 	s := newTestSite(t, 2, map[string]string{"site.yaml": upgraded})
@@ -95,9 +95,10 @@ func (s *testSite) manifest() string {
 	return s.hostFile(0, "etc/kubernetes/manifests/kube-apiserver.yaml")
 }
 
-// TestRollbackOnAnotherMachine rolls an upgrade back from a machine with nothing but
-// inventory and key. The record of the host is shown and confirmed, and its minor version
-// is not lowered without the flag, also where only the host knows how far the upgrade came.
+// TestRollbackOnAnotherMachine rolls an upgrade back from a machine with only
+// inventory and key. The record of the host is shown and confirmed, and its minor
+// version is not lowered without the flag, also where only the host knows the
+// progress of the upgrade.
 func TestRollbackOnAnotherMachine(t *testing.T) {
 	s, id := newUpgradedSite(t)
 	s.anotherMachine(nil)
@@ -123,7 +124,8 @@ func TestRollbackOnAnotherMachine(t *testing.T) {
 }
 
 // TestResumeRollbackOnAnotherMachine kills a rollback, and resumes it from the same
-// machine, which has not the log of the upgrade, and from one that has neither log.
+// machine, which lacks the log of the upgrade, and from a machine that has neither
+// log.
 func TestResumeRollbackOnAnotherMachine(t *testing.T) {
 	for _, third := range []bool{false, true} {
 		s, id := newUpgradedSite(t)
@@ -142,8 +144,9 @@ func TestResumeRollbackOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestRecordOfRollbackWithoutConsent checks that the record of a host which claims that a
-// rollback was cut short does not lower a version that nobody has agreed to lower.
+// TestRecordOfRollbackWithoutConsent checks that the record of a host which claims
+// that a rollback was interrupted does not lower a version without the consent of the
+// user.
 func TestRecordOfRollbackWithoutConsent(t *testing.T) {
 	s, id := newUpgradedSite(t)
 	header, _, _ := s.recordOn(0, id)
@@ -224,9 +227,9 @@ func TestResumeRollbackOfAnUpgradeGivenAgain(t *testing.T) {
 	}
 }
 
-// TestRollbackWithoutADeadMaster rolls an upgrade back while a master is down, which the
-// upgrade has changed: the others are restored, the exit code and the text say what is left,
-// and the same command restores the master when it answers again.
+// TestRollbackWithoutADeadMaster rolls an upgrade back while a master is down, which
+// the upgrade has changed: the others are restored, the exit code and the text report
+// the rest, and the same command restores the master when it answers again.
 func TestRollbackWithoutADeadMaster(t *testing.T) {
 	s := newTestSite(t, 4, map[string]string{"site.yaml": strings.Replace(upgraded, "hosts: n001", "hosts: all", 1)})
 	for i := range 4 {

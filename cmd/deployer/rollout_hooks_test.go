@@ -32,7 +32,7 @@ func TestRolloutPostTasksAfterKill(t *testing.T) {
 	for _, at := range []string{"mark", "configuration", "second file"} {
 		for _, then := range []string{"resume", "revert"} {
 			t.Run(at+", "+then, func(t *testing.T) {
-				// The run that is killed does not get to its end first.
+				// The run that is killed must not reach its end before.
 				var hold atomic.Bool
 				killed := make(chan struct{})
 				s := newTestSiteWith(t, 1, fleet.Options{Before: func(_ context.Context, _ *fleet.Host, module string) {
@@ -83,7 +83,8 @@ func TestRolloutPauseAndResume(t *testing.T) {
 	}
 }
 
-// TestRolloutPreTasksFail checks what the summary and runs show say of a host whose pre_tasks fail.
+// TestRolloutPreTasksFail checks the texts of the summary and of runs show about a
+// host whose pre_tasks fail.
 func TestRolloutPreTasksFail(t *testing.T) {
 	s := newTestSite(t, 2, map[string]string{"site.yaml": maintained})
 	s.writeHostFile(0, "srv/maintenance/file", "a directory is in the way")

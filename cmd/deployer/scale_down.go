@@ -115,7 +115,7 @@ func (o scaleDownOptions) confirm(e env, r *runs.Run) error {
 	return requireText(e, fmt.Sprintf("%s leave the masters of the cluster %s. Type %s to confirm:", masters, r.Project.Cluster.Name, masters), masters)
 }
 
-// printDeparted prints what is left to the user: the lines of the inventory.
+// printDeparted prints the lines of the inventory that the user has to change.
 func printDeparted(e env, r *runs.Run) {
 	text := "The hosts have left the cluster. Take them out of the inventory, or the next install brings them back:"
 	if r.Project.Departure.KeepNodes {

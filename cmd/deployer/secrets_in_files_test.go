@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// secretsByFile are secrets by where they come from. Each has a sign that looks
-// different in JSON and in a shell.
+// secretsByFile are secrets by their source. Each contains a character that has
+// another form in JSON and in a shell.
 var secretsByFile = map[string]string{
 	"inventory":    `planted-in-the-"inventory"`,
 	"group_vars":   `planted-in-'group_vars'`,

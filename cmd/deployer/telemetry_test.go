@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMetricsOfARun writes the metrics of a run, and warns without another exit code when
-// they cannot be written. A dry run leaves them alone.
+// TestMetricsOfARun writes the metrics of a run, and warns without another exit code
+// when they cannot be written. A dry run does not change them.
 func TestMetricsOfARun(t *testing.T) {
 	s := newTestSite(t, 2, map[string]string{"site.yaml": "- {hosts: all, tasks: [{name: greeting, file: {path: /greeting, content: hello}}]}\n"})
 	t.Setenv("DEPLOYER_METRICS_FILE", "deployer.prom")

@@ -165,8 +165,8 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 	return out, o.vars(out.Extra)
 }
 
-// runUpgrade executes an upgrade and prints where its snapshot is and what the inventory
-// has to say afterwards.
+// runUpgrade executes an upgrade and prints the place of its snapshot and the line
+// that the inventory must have afterwards.
 func runUpgrade(ctx context.Context, e env, runner runs.Runner, r *runs.Run, o upgradeOptions) error {
 	results := &upgradeResults{}
 	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)

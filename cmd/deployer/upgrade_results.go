@@ -74,7 +74,8 @@ func (u *upgradeResults) print(w io.Writer) {
 	}
 }
 
-// printChanges prints a line for each change, and what a rollback does not take back.
+// printChanges prints a line for each change, and the changes that a rollback does
+// not take back.
 func (u *upgradeResults) printChanges(w io.Writer) {
 	if len(u.changes) == 0 {
 		fmt.Fprintln(w, "versions: all hosts have those of the inventory")

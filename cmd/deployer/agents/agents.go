@@ -17,7 +17,7 @@ import (
 //go:embed *.g[oz]
 var files embed.FS
 
-// Embedded gives out the agents inside this binary.
+// Embedded is the source of the agents inside this binary.
 type Embedded struct{}
 
 // AgentBinary returns the agent for an architecture in Go's naming (amd64,
@@ -34,7 +34,7 @@ func (Embedded) AgentBinary(arch string) ([]byte, error) {
 	return plain, nil
 }
 
-// AgentGzip returns the same as a gzip stream, as it is in this binary.
+// AgentGzip returns the same agent as a gzip stream, in the form of this binary.
 func (Embedded) AgentGzip(arch string) ([]byte, error) { return packed(arch) }
 
 // AgentDigest returns the hex SHA-256 of the agent for an architecture, without

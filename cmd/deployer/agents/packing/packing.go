@@ -1,6 +1,6 @@
-// Package packing is the form in which a program travels inside another and from
-// there to hosts: a gzip stream, whose comment is the program's digest. So a host
-// gets it as it is, and the digest is known without unpacking.
+// Package packing has the form of a program that is embedded in another one and sent
+// from there to hosts: a gzip stream, whose comment is the program's digest. A host
+// gets the stream unchanged, and the digest is known without unpacking.
 package packing
 
 import (
@@ -16,7 +16,7 @@ import (
 // File is a packed program.
 type File []byte
 
-// Pack compresses a program as much as it can be.
+// Pack compresses a program at the highest level.
 func Pack(program []byte) (File, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
