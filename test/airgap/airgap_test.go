@@ -46,14 +46,15 @@ func TestAirGap(t *testing.T) {
 	t.Run("private registry", func(t *testing.T) { privateRegistry(t, s.On(t)) })
 }
 
-// emptyMachine is a controller with an empty home and no internet, which has deployer, the
-// inventory and the bundle.
+// emptyMachine is a controller with an empty home and without internet access; it has
+// deployer, the inventory and the bundle.
 type emptyMachine struct {
 	*harness.Site
 	home string
 }
 
-// run runs a deployer command with nothing of this process's environment.
+// run runs a deployer command with an environment that takes nothing from this
+// process.
 func (m emptyMachine) run(args ...string) harness.Outcome {
 	m.T.Helper()
 	cmd := m.DeployerCommand(m.T.Context(), args...)
@@ -68,8 +69,8 @@ func (m emptyMachine) run(args ...string) harness.Outcome {
 	return harness.Outcome{Code: cmd.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
 }
 
-// installFromBundle writes a bundle, signs it, and installs from it on a machine that has nothing
-// else.
+// installFromBundle writes a bundle, signs it, and installs from it on a machine that
+// has only deployer, the inventory and the bundle.
 func installFromBundle(t *testing.T, s *harness.Site) {
 	dir := t.TempDir()
 	bundle := filepath.Join(dir, "site.bundle")
@@ -114,7 +115,7 @@ func installFromBundle(t *testing.T, s *harness.Site) {
 	if recap.Changed() != 0 {
 		t.Errorf("the second install: %d changed, want 0", recap.Changed())
 	}
-	// As the output says of other commands.
+	// The output of install names this setting for later commands.
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "artifacts")["source"] = bundle })
 	machine.home = t.TempDir()
 	s.RequireExit(machine.run("verify"), 0)
@@ -133,7 +134,8 @@ func sign(key minisign.PrivateKey, content []byte) []byte {
 	return r.Sign(key)
 }
 
-// The registry of the test. Only the proxy knows its name.
+// The host name and the user of the test's registry. Only the proxy resolves the
+// name.
 const (
 	registryHost = "registry.site.invalid:5000"
 	image        = registryHost + "/library/sample:1"
@@ -190,7 +192,7 @@ func privateRegistry(t *testing.T, s *harness.Site) {
 	if after := s.Shell("n1", "systemctl show -p MainPID containerd kubelet"); after != before {
 		t.Errorf("a password restarted a service of n1: %s, then %s", before, after)
 	}
-	// The kubelet reads its file again after five minutes at the latest.
+	// The kubelet reads its credentials file again after five minutes at the latest.
 	s.Eventually(6*time.Minute, "n1 pulls through the proxy with the password of the registry", func() error { return s.Pull("m1", "n1", image) })
 	if p.connected.Load() == 0 {
 		t.Error("the proxy had no request")
@@ -233,7 +235,8 @@ func privateRegistry(t *testing.T, s *harness.Site) {
 	s.Must("verify")
 }
 
-// setProxy takes the proxy from the environment.
+// setProxy replaces the proxy's URL in the inventory by a reference to the
+// environment, which gets url.
 func setProxy(t *testing.T, s *harness.Site, url string) {
 	t.Helper()
 	t.Setenv("NODE_PROXY", url)

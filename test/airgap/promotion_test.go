@@ -15,8 +15,8 @@ import (
 	"deployer/test/registry"
 )
 
-// promotion brings the image of cluster DNS to production: not while the cluster differs
-// from its inventory, and not while it is not healthy.
+// promotion copies the image of cluster DNS to the production registry. It is refused
+// while the cluster differs from its inventory, and while the cluster is not healthy.
 func promotion(t *testing.T, s *harness.Site) {
 	mirror := plan.Controller().String() + ":5001"
 	registry.StartOpen(t, s.Lab, mirror)

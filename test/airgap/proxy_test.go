@@ -14,10 +14,10 @@ import (
 	"deployer/test/harness"
 )
 
-// proxy is an HTTP proxy for CONNECT that wants a user.
+// proxy is an HTTP proxy for CONNECT that requires a user and a password.
 type proxy struct {
 	user, password string
-	names          map[string]string // what it connects to for a name with port
+	names          map[string]string // address to connect to, by host name with port
 	dial           func(network, address string) (net.Conn, error)
 
 	connected, refused atomic.Int32 // requests
@@ -31,12 +31,12 @@ func (p *proxy) serve(t *testing.T, s *harness.Site, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: p} //nolint:gosec // its clients are the hosts of this test
+	srv := &http.Server{Handler: p} //nolint:gosec // all clients are hosts of this test
 	go func() { _ = srv.Serve(listener) }()
 	t.Cleanup(func() { _ = srv.Close() })
 }
 
-// ServeHTTP joins the client with the server that it asks for.
+// ServeHTTP connects the client to the server that it requests.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to, known := p.names[r.Host]
 	if r.Method != http.MethodConnect || !known {

@@ -21,7 +21,7 @@ const environments = `environments:
     gates: {blast_radius: {level: advise, limit: 50%}}
 `
 
-// Both are appended to environments.
+// The playbooks sections that the tests append to environments.
 const (
 	onePlaybook  = "    playbooks: [{file: motd.yaml}]\n"
 	twoPlaybooks = "    playbooks: [{file: os.yaml, order: before}, {file: motd.yaml}]\n"
@@ -55,8 +55,9 @@ func (s *site) shared(kubernetes string, maxPods int) string {
 	return string(out)
 }
 
-// TestPushes deploys two clusters by pushes: the install, a minion more, a playbook on the
-// minions of production, a push that would lose the quorum, a run that is killed and continued on another machine, a version, and a
+// TestPushes deploys two clusters by pushes: an installation, an additional minion, a
+// playbook on the minions of production, a push that would lose the quorum, a run
+// that is killed and continued on another machine, a new Kubernetes version, and a
 // revision that does not pass verify.
 func TestPushes(t *testing.T) {
 	s := newSite(t)
@@ -127,8 +128,9 @@ func (s *site) refusedPush() {
 	s.must("reset", "-q", "--hard", "HEAD~1")
 }
 
-// killedRun pushes a setting of all kubelets and a playbook that runs before it, kills the run with all its processes in the
-// middle of production, and continues on a machine that has nothing but the repository.
+// killedRun pushes a setting of all kubelets and a playbook that runs before it,
+// kills the run with all its processes in the middle of production, and continues on
+// a machine that has only the repository.
 func (s *site) killedRun(version string) {
 	s.t.Helper()
 	killed := make(chan error, 1)
@@ -153,7 +155,7 @@ done; exit 1`)
 	s.deployed++
 }
 
-// pushVersion pushes another version and returns the output.
+// pushVersion pushes another Kubernetes version and returns the output.
 func (s *site) pushVersion(version string) string {
 	s.t.Helper()
 	terminal, _ := s.push("Kubernetes "+version, map[string]string{"shared.yaml": s.shared(version, 64)})
@@ -173,8 +175,9 @@ func (s *site) requireVersion(terminal, version string) {
 	s.deployed++
 }
 
-// failedVerify pushes a setting together with a stage that breaks the DNS of staging behind
-// its deploy: staging gets its verified revision again, and production is not touched.
+// failedVerify pushes a setting together with a stage that breaks the DNS of staging
+// after its deploy: staging gets its verified revision again, and production is not
+// touched.
 func (s *site) failedVerify(version string) {
 	s.t.Helper()
 	stages := environments + twoPlaybooks + `stages:

@@ -61,8 +61,9 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// prepareGitHost copies to the git host what the controller has: deployer, the key for the
-// hosts and the artifacts; and makes the repository with the hooks of ci init.
+// prepareGitHost copies the files of the controller to the git host: deployer, the
+// key for the hosts and the artifacts. It creates the repository with the hooks of ci
+// init.
 func (s *site) prepareGitHost() {
 	s.t.Helper()
 	s.shell(gitHost, "mkdir -p /etc/deployer /var/lib/artifacts /srv/git")
@@ -128,7 +129,7 @@ func (s *site) git(args ...string) (output string, ok bool) {
 	return out.String(), err == nil
 }
 
-// must is git that must succeed.
+// must runs git like git, and ends the test on an error.
 func (s *site) must(args ...string) string {
 	s.t.Helper()
 	out, ok := s.git(args...)
@@ -138,7 +139,8 @@ func (s *site) must(args ...string) string {
 	return out
 }
 
-// push commits files and pushes them. It returns what the terminal of the person shows.
+// push commits files and pushes them. It returns the output of git push, with the
+// messages of the hooks.
 func (s *site) push(message string, files map[string]string) (terminal string, accepted bool) {
 	s.t.Helper()
 	for name, text := range files {

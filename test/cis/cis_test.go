@@ -24,8 +24,8 @@ func sections(t *testing.T) []Section {
 	return out
 }
 
-// The list has every check of the benchmark once: as many of each section as there
-// are in kube-bench's cfg/cis-1.11.
+// TestListIsComplete: the list has every check of the benchmark once, as many in each
+// section as kube-bench's cfg/cis-1.11 has.
 func TestListIsComplete(t *testing.T) {
 	got := map[string]int{}
 	seen := map[string]bool{}
@@ -72,7 +72,8 @@ func TestPageIsOfTheList(t *testing.T) {
 	}
 }
 
-// A script reads files and their access on this machine; what it prints is parsed.
+// TestScriptReadsAHost: a script reads files and their permissions on this machine,
+// and Parse decodes its output.
 func TestScriptReadsAHost(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pki", "a.crt")
@@ -96,7 +97,8 @@ func TestScriptReadsAHost(t *testing.T) {
 	}
 }
 
-// Each kind of test tells a host that passes from one that does not.
+// TestEvaluate: each kind of test distinguishes a host that passes from one that does
+// not.
 func TestEvaluate(t *testing.T) {
 	h := Host{
 		Files:    map[string]Access{"/a": {0o600, "root:root"}, "/pki/x.key": {0o600, "root:root"}, "/pki/y.key": {0o640, "etcd:etcd"}},

@@ -10,8 +10,9 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// Flags and configuration of a cluster of defaults are as the list says, before any
-// host has them. Files and the API are looked at on installed clusters, in test/e2e.
+// TestDefaultsOfClusters: flags and configuration files of a cluster with default
+// settings, as deployer renders them, meet the list. The scenarios of test/e2e check
+// files and the API on installed clusters.
 func TestDefaultsOfClusters(t *testing.T) {
 	c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
 		{Name: "m1", Address: "10.0.0.11", Roles: []string{"master"}},

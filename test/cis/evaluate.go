@@ -126,7 +126,7 @@ func (t *Test) key(h Host) error {
 	return nil
 }
 
-// step is the element of a mapping or list; nil when there is none.
+// step returns the element of a mapping or list; nil when there is none.
 func step(value any, part string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -139,7 +139,7 @@ func step(value any, part string) any {
 	return nil
 }
 
-// texts are the elements of a list, the keys of a mapping, or the one value.
+// texts returns the elements of a list, the keys of a mapping, or a single value.
 func texts(value any) []string {
 	var out []string
 	switch v := value.(type) {

@@ -18,15 +18,15 @@ type Host struct {
 	Refusals map[string]string   // answers of the API to pods, by their specs; empty: admitted
 }
 
-// Access is mode and owner of a file.
+// Access is the mode and the owner of a file.
 type Access struct {
 	Mode  int64
 	Owner string // user:group
 }
 
-// Script returns a shell script that prints what the tests of these checks need of
-// a host. Contents and flags are printed in base64, so that they cannot be taken
-// for lines of the script.
+// Script returns a shell script that prints the state of a host that the tests of
+// these checks compare. Contents and flags are printed in base64, so that they cannot
+// be taken for lines of the script.
 func Script(checks []Check) string {
 	var b strings.Builder
 	b.WriteString("set -u\n")
@@ -46,7 +46,7 @@ func Script(checks []Check) string {
 }
 
 // RefusalScript returns a shell script that asks the API to admit the pods of these
-// checks, without making them.
+// checks, without creating them.
 func RefusalScript(checks []Check) string {
 	var b strings.Builder
 	for _, c := range checks {

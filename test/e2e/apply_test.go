@@ -18,8 +18,8 @@ func (s *site) apply(args ...string) harness.Outcome {
 	return s.Deployer(slices.Concat([]string{"apply", "-i", s.Inventory}, args)...)
 }
 
-// reconciled tests apply on a healthy cluster: it finds no difference, and then restores
-// a changed file and a stopped kubelet, and nothing else.
+// reconciled tests apply on a healthy cluster: it finds no difference, and then
+// restores a changed file and a stopped kubelet only.
 func reconciled(t *testing.T, s *site) {
 	equal := s.apply("--detailed-exitcode")
 	s.RequireExit(equal, 0)
@@ -44,8 +44,8 @@ func reconciled(t *testing.T, s *site) {
 	}
 }
 
-// lostMaster tests apply while a master does not answer: it changes nothing and says how
-// to go on.
+// lostMaster tests apply while a master does not answer: it changes nothing and
+// prints how to continue.
 func lostMaster(t *testing.T, s *site, dead string) {
 	o := s.apply("--yes")
 	s.RequireExit(o, 4)

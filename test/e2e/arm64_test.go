@@ -44,7 +44,7 @@ func TestArm64(t *testing.T) {
 	if sum := sha256.Sum256(content); err != nil || strings.TrimSpace(string(out)) != hex.EncodeToString(sum[:]) {
 		t.Fatalf("digest: %q, %v", out, err)
 	}
-	// A host with that processor, as far as its shell can tell.
+	// This uname makes the host report an arm64 processor.
 	if err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho Linux aarch64\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func runStep(t *testing.T, s *remote.Session, i int, module string, args map[str
 	return result
 }
 
-// qemuBinaries brings, as the agent for arm64, a script that starts the real one in
-// the emulator.
+// qemuBinaries supplies, as the agent for arm64, a script that starts the real agent
+// in the emulator.
 type qemuBinaries struct{ qemu, program string }
 
 func (l qemuBinaries) AgentBinary(arch string) ([]byte, error) {

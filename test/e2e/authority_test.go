@@ -21,8 +21,9 @@ func TestRotations(t *testing.T) {
 	s.Must("verify")
 }
 
-// authorityRotated replaces the authority of etcd and that of the front proxy. etcd trusts
-// the new one only, the Secrets in it are readable, and an install finds nothing to do.
+// authorityRotated replaces the authority of etcd and that of the front proxy.
+// Afterwards etcd trusts only the new authority, the Secrets in it are readable, and
+// an install changes nothing.
 func authorityRotated(t *testing.T, s *site, host string) {
 	const etcd = "/etc/kubernetes/pki/etcd/"
 	s.Shell(host, "mkdir /root/former && cp "+etcd+"ca.crt "+etcd+"healthcheck-client.* /root/former")

@@ -22,9 +22,9 @@ func badValues(t *testing.T, s *site) {
 		name string
 		set  func(inv map[string]any)
 		on   []string // nodes that have the unit
-		file string   // that must be as before on all of them
-		unit string   // whose process must be as before on all of them but one
-		step string   // that fails
+		file string   // file that must be unchanged on all of them
+		unit string   // unit whose process may have restarted on one of them only
+		step string   // step that fails
 		says []string
 	}{
 		{
@@ -55,7 +55,8 @@ func badValues(t *testing.T, s *site) {
 			step: "containerd runs a container", says: []string{"unknown service runtime.v1.RuntimeService"},
 		},
 		{
-			// Each value is right by itself; etcd wants five heartbeats in an election timeout.
+			// Each value is valid by itself, but etcd requires an election timeout of
+			// at least five heartbeats.
 			name: "etcd does not start",
 			set: func(inv map[string]any) {
 				harness.Section(inv, "cluster", "overrides", "etcd", "extra_args")["election-timeout"] = "300"

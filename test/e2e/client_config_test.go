@@ -171,8 +171,8 @@ func effectiveConfig(t *testing.T, path, host string) map[string][]string {
 	return says
 }
 
-// compare checks that our settings equal those of ssh, and that ssh has its default where
-// we have none.
+// compare checks that the parsed settings equal those of ssh, and that ssh has its
+// default where the parser has none.
 func compare(t *testing.T, where string, ours sshconfig.Settings, theirs, defaults map[string][]string) {
 	t.Helper()
 	truth := strings.NewReplacer("yes", "true", "no", "false")

@@ -93,7 +93,7 @@ func (s *site) watchPods() func() int {
 		least := 2
 		for line := range strings.Lines(s.Shell("m1", "touch /tmp/stop; cat /tmp/ready")) {
 			n := 0
-			_, _ = fmt.Sscan(line, &n) // nothing where none is ready
+			_, _ = fmt.Sscan(line, &n) // the line is empty when none is ready
 			least = min(least, n)
 		}
 		return least

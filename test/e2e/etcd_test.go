@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// restored backs etcd up, writes, and restores the backup: what was written before is
-// there, and what was written after is gone.
+// restored backs etcd up, writes, and restores the backup: objects from before the
+// backup exist, and those from after it do not.
 func restored(t *testing.T, s *site, host string) {
 	dir := t.TempDir()
 	s.Kubectl(host, "create configmap before-the-backup")

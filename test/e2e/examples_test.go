@@ -201,8 +201,8 @@ func exampleRollingRestart(s *site) {
 	s.inRotation(webHosts...)
 }
 
-// pollPage asks for the front page, from one host after the other until one answers,
-// until it is told to stop. It reports when none does.
+// pollPage requests the front page until stop is called, from one host after the
+// other until one of them answers. It fails the test when none answers.
 func (s *site) pollPage(port int) (stop func()) {
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: s.Dial, DisableKeepAlives: true}}
 	ask := func(host string) error {
@@ -250,8 +250,7 @@ func (s *site) pollPage(port int) (stop func()) {
 	}
 }
 
-// inRotation wants that these hosts, and no others, say that they are in good
-// health.
+// inRotation checks that exactly these hosts report that they are healthy.
 func (s *site) inRotation(want ...string) {
 	s.T.Helper()
 	var healthy []string

@@ -46,8 +46,8 @@ func execSharesOutput(s *site) {
 	})
 }
 
-// cutOff pulls a host's cable while do is done, and has deployer wait no longer
-// than 3 s for it.
+// cutOff disconnects a host while it calls do, and limits deployer's wait for a
+// connection to 3 s.
 func (s *site) cutOff(host string, do func()) {
 	s.T.Helper()
 	pristine, err := os.ReadFile(s.Inventory)

@@ -108,13 +108,13 @@ func hostCertificates(r *sshHost) {
 	}
 	show(target.Address, time.Hour)
 	target.KnownHosts = known(ca)
-	r.requireRoot(target, remote.NoBecome, "") // the authority alone is known
+	r.requireRoot(target, remote.NoBecome, "") // known_hosts has the authority only
 	other := target
 	other.KnownHosts = known(authority(r))
 	r.requireRefusal(other, remote.NoBecome, "", transport.HostKeyUnknown, "accept-new")
 	plain := target
 	plain.KnownHosts = []string{r.Files.KnownHosts()}
-	r.requireRoot(plain, remote.NoBecome, "") // who knows of no authority knows the key
+	r.requireRoot(plain, remote.NoBecome, "") // known_hosts has the key and no authority
 	show("another.example", time.Hour)
 	r.requireRefusal(target, remote.NoBecome, "", transport.HostKeyUnknown, "has an invalid certificate")
 	show(target.Address, -time.Hour)
@@ -125,7 +125,7 @@ func changedKey(r *sshHost) {
 	r.runScript("cp -a /etc/ssh /etc/ssh.kept; rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; " + restartSSH)
 	r.t.Cleanup(func() { r.runScript("rm -rf /etc/ssh && mv /etc/ssh.kept /etc/ssh; " + restartSSH) })
 	target := r.target("root")
-	target.HostKeys = ssh.AcceptNew // a changed key is never accepted
+	target.HostKeys = ssh.AcceptNew // AcceptNew does not accept a changed key
 	r.requireRefusal(target, remote.NoBecome, "", transport.HostKeyChanged, "has the key ssh-ed25519", r.Files.KnownHosts())
 	target.KnownHosts = []string{r.file("known", "")}
 	r.requireRoot(target, remote.NoBecome, "")

@@ -65,9 +65,9 @@ func interruptInstall(t *testing.T, s *site, after time.Duration) {
 	}
 }
 
-// interruptTwice sends SIGINT to an install, and a second one while steps are in flight:
-// deployer ends at once and names the steps that may be incomplete. When no step was in
-// flight at the first SIGINT, it tries a later moment.
+// interruptTwice sends SIGINT to an install, and a second one while steps are in
+// flight: deployer ends at once and names the steps that may be incomplete. When no
+// step was in flight at the first SIGINT, it repeats with a later moment.
 func interruptTwice(t *testing.T, s *site, moments ...time.Duration) {
 	for _, after := range moments {
 		cmd := s.DeployerCommand(t.Context(), "install")
@@ -78,11 +78,12 @@ func interruptTwice(t *testing.T, s *site, moments ...time.Duration) {
 		}
 		time.Sleep(after)
 		_ = cmd.Process.Signal(os.Interrupt)
-		time.Sleep(50 * time.Millisecond) // two signals at one moment would be one
+		time.Sleep(50 * time.Millisecond) // the kernel would merge two pending signals
 		second := time.Now()
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
-		// Not a measurement: it shows that nothing is waited for that could hang.
+		// The limit is generous: it shows that the command does not wait for anything
+		// that could hang.
 		if took := time.Since(second); took > 20*time.Second {
 			t.Errorf("deployer ended only %s after the second interrupt", took.Round(time.Millisecond))
 		}

@@ -20,9 +20,9 @@ func pinnedImages(t *testing.T, s *site, host string, want ...string) {
 	}
 }
 
-// leftovers takes the mirrors of registries and their authority out of the
-// inventory, and gives the cluster the other API proxy. Files that
-// deployer wrote for them are removed, files of others stay, and the plan shows both before.
+// leftovers removes the mirrors of registries and their authority from the inventory,
+// and selects the other API proxy. Files that deployer wrote for them are removed,
+// files of others stay, and the plan shows both in advance.
 func leftovers(t *testing.T, s *site) {
 	s.Shell("n1", `mkdir /etc/containerd/certs.d/mine.example && echo 'server = "https://mine.example"' > /etc/containerd/certs.d/mine.example/hosts.toml`)
 	s.Edit(func(inv map[string]any) {
@@ -50,8 +50,8 @@ func leftovers(t *testing.T, s *site) {
 	}
 }
 
-// becomesProxy makes a minion a host for clients outside of the cluster: it is no
-// node any more, for itself and for the cluster and its neighbours.
+// becomesProxy turns a minion into a proxy for clients outside of the cluster. Then
+// neither the host, the cluster nor the neighbours treat it as a node.
 func becomesProxy(t *testing.T, s *site, host, neighbour string) {
 	s.Edit(func(inv map[string]any) {
 		roles := harness.Section(inv, "roles")

@@ -10,7 +10,7 @@ import (
 )
 
 // holding is a playbook that changes hosts and holds them until /run/go is there,
-// with a command: a step that only waits would end with its controller.
+// with a command, since a step of the module wait would end with its controller.
 const holding = `
 - name: holding
   hosts: all

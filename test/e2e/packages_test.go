@@ -64,7 +64,7 @@ func download(t *testing.T, dir string, names []string) {
 	if _, err := get(); err == nil {
 		return
 	}
-	// The machine's lists may be older than what its mirror has.
+	// The machine's package lists may be older than the content of its mirror.
 	if out, err := exec.CommandContext(t.Context(), "apt-get", "-qq", "update").CombinedOutput(); err != nil {
 		t.Fatalf("apt-get update on this machine: %v\n%s", err, out)
 	}

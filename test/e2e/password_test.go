@@ -9,13 +9,14 @@ import (
 	"deployer/engine/transport"
 )
 
-// passwords logs in as a user who has no key.
+// passwords logs in with a password, as a user who has no key.
 func passwords(r *sshHost) {
 	r.sshd("PasswordAuthentication yes", "KbdInteractiveAuthentication no")
 	requirePasswordLogin(r)
 }
 
-// interactivePasswords does so where the server lets PAM ask.
+// interactivePasswords logs in with a password where the server uses
+// keyboard-interactive authentication with PAM.
 func interactivePasswords(r *sshHost) {
 	r.sshd("PasswordAuthentication no", "KbdInteractiveAuthentication yes", "UsePAM yes")
 	requirePasswordLogin(r)

@@ -49,7 +49,7 @@ func TestPlaybooks(t *testing.T) {
 	}
 }
 
-// example is the path of a playbook below examples.
+// example returns the path of a playbook below examples.
 func example(name string) string { return filepath.Join("../../examples", name, "playbook.yaml") }
 
 // runTwice runs a playbook two times; the second run changes nothing.
@@ -68,8 +68,8 @@ type span struct {
 	from, to time.Time
 }
 
-// restarts are the times from the stop of a unit to its next start on all hosts
-// since some moment, the first first. The hosts share this machine's clock.
+// restarts returns the times from the stop of a unit to its next start, on all hosts
+// since a time, in the order of the stops. The hosts share this machine's clock.
 func (s *site) restarts(unit string, since time.Time) []span {
 	s.T.Helper()
 	var all []span
@@ -101,8 +101,8 @@ func (s *site) restarts(unit string, since time.Time) []span {
 	return all
 }
 
-// requireOneByOne wants that since some moment the unit was restarted once on each of
-// these hosts, in whatever order, and never down on two at one time.
+// requireOneByOne checks that since a time the unit was restarted once on each of
+// these hosts, in any order, and was never down on two of them at the same time.
 func (s *site) requireOneByOne(unit string, since time.Time, hosts ...string) {
 	s.T.Helper()
 	spans := s.restarts(unit, since)

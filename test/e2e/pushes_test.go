@@ -11,8 +11,8 @@ import (
 	"deployer/test/harness"
 )
 
-// pushes deploys a playbook by a push to a bare repository of the controller, and is
-// refused a push that would lose etcd's quorum. `make e2e-ci` does more.
+// pushes deploys a playbook by a push to a bare repository on the controller; a push
+// that would lose etcd's quorum is refused. `make e2e-ci` tests more.
 func pushes(t *testing.T, s *site) {
 	dir := t.TempDir()
 	bare, work := filepath.Join(dir, "clusters.git"), filepath.Join(dir, "work")

@@ -13,8 +13,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestRefusals checks hosts and settings that deployer refuses: the message names host
-// and remedy, the exit code is the documented one, and no host is changed.
+// TestRefusals checks hosts and settings that deployer refuses: the message names the
+// host and the remedy, the exit code is the documented one, and no host is changed.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
 	pristine, err := os.ReadFile(s.Inventory)
@@ -68,7 +68,8 @@ func TestRefusals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Swap the keys of n1 and n2: both hosts show a key that is not the known one.
+				// With swapped keys of n1 and n2 both hosts show a key that is not
+				// the known one.
 				n1, n2 := s.Address("n1"), s.Address("n2")
 				swapped := strings.NewReplacer(n1, n2, n2, n1).Replace(string(known))
 				if err := os.WriteFile(filepath.Join(filepath.Dir(s.Inventory), "known_hosts"), []byte(swapped), 0o600); err != nil {

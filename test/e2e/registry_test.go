@@ -18,11 +18,11 @@ import (
 )
 
 // mirrors serves one registry in the lab twice: without encryption, and with a
-// certificate that no host knows.
+// certificate that no host trusts.
 type mirrors struct {
 	plain, secure string // URLs
-	host          string // of secure, with its port
-	authority     string // PEM of who signed its certificate
+	host          string // address of secure, with its port
+	authority     string // PEM of the authority of its certificate
 }
 
 // sampleImage is the image of the mirrors; its program sleeps.

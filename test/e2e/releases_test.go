@@ -14,17 +14,17 @@ import (
 	"deployer/test/harness"
 )
 
-// releases is a web site on all hosts, of which there are two releases.
+// releases is a web site with two releases, on all hosts.
 type releases struct {
 	*site
 	book, plan string   // paths
 	packages   string   // the directory of the hosts' package source
 	none       []string // the state of the hosts before the first release
-	first      string   // the run that brought it
+	first      string   // the run that installed release 1
 	one, two   []string // the states of the hosts with release 1 and 2
 }
 
-// newReleases makes the source of packages, and hosts on which nginx does not run.
+// newReleases creates the source of packages, and stops nginx on the hosts.
 func newReleases(s *site) *releases {
 	s.T.Helper()
 	dir := s.T.TempDir()

@@ -59,9 +59,9 @@ func (r *releases) killedApply() (run string) {
 	return killed.Run
 }
 
-// killedRevert restores what the killed run and the one that went on from it
-// changed, the last first. The controller of the first revert is killed; and of
-// the package only release 2 is left to be had.
+// killedRevert reverts the changes of the killed run and of the run that resumed it,
+// the latest first. The controller of the first revert is killed. The package source
+// has only release 2.
 func (r *releases) killedRevert(killed string) {
 	r.T.Helper()
 	resumed := r.LastRun().Run

@@ -52,8 +52,8 @@ bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/b
 	s.Shell(rogue, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
 }
 
-// signedSessions holds that a host without the password has no session: BIRD on
-// the node is told another one, and its neighbours hear nothing of it.
+// signedSessions checks that a host without the password has no session: BIRD on the
+// node gets another password, and the neighbour does not establish a session with it.
 func signedSessions(t *testing.T, s *site, node, neighbour string) {
 	password := s.Shell(node, `sed -n 's/^password "\(.*\)";$/\1/p' /etc/deployer/bgp-password.conf`)
 	if len(password) < 32 || password != s.Shell("m1", "cat /etc/kubernetes/bgp-password") {

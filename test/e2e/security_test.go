@@ -70,8 +70,8 @@ func lostEncryptionKey(t *testing.T, s *site, master string) {
 			restarted = append(restarted, strings.Fields(process)[0])
 		}
 	}
-	// Without its API server for longer than their leases, the only controller
-	// manager and scheduler give up and start again by themselves.
+	// The controller manager and the scheduler of the only master exit and are
+	// restarted when the API server is away for longer than their leases.
 	byThemselves := []string{"kube-controller", "kube-controller-manager", "kube-scheduler"}
 	restarted = slices.DeleteFunc(restarted, func(name string) bool { return slices.Contains(byThemselves, name) })
 	if !slices.Equal(restarted, []string{"kube-apiserver"}) {
@@ -82,7 +82,7 @@ func lostEncryptionKey(t *testing.T, s *site, master string) {
 }
 
 // benchmark evaluates the checks of docs/security.md on a master and a minion, and
-// asks the API for the pods that it should refuse.
+// requests pods from the API that it must refuse.
 func benchmark(t *testing.T, s *site, minion string) {
 	sections, err := cis.Sections()
 	if err != nil {
@@ -107,14 +107,14 @@ func benchmark(t *testing.T, s *site, minion string) {
 	evaluate("m1", cis.RefusalScript(pods), pods)
 }
 
-// renewedCertificate renews the certificate of the API server, which serves the new one
-// soon, without a restart.
+// renewedCertificate renews the certificate of the API server, which uses the new one
+// within 75 s, without a restart.
 func renewedCertificate(t *testing.T, s *site, master string) {
 	const file = "/etc/kubernetes/pki/apiserver/apiserver.crt"
 	before := s.Processes(master)
 	s.Shell(master, "rm "+file)
 	s.Must("install")
-	// The first line of the PEM holds the serial number. The API server looks at its
+	// The first line of the PEM holds the serial number. The API server reads its
 	// files when they change, and every minute.
 	s.Eventually(75*time.Second, "the API server shows its new certificate", func() error {
 		_, err := s.SSH(t.Context(), master, `curl -sSk -o /dev/null -w '%{certs}' https://127.0.0.1:6443/readyz | grep -qF "$(sed -n 2p `+file+`)"`)

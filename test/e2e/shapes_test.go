@@ -81,9 +81,10 @@ func rebooted(t *testing.T, s *site, host string) {
 	}
 }
 
-// TestDedicatedEtcd installs etcd on hosts of its own and an external load balancer on a
-// host that is no node; with the other CNI mode, an audit log, registry mirrors, an
-// override of one host, and hosts without packages that a package source in the lab has.
+// TestDedicatedEtcd installs etcd on hosts of its own and an external load balancer
+// on a host that is no node; with the other CNI mode, an audit log, registry mirrors
+// and an override of one host. The hosts lack packages, which a package source in the
+// lab has.
 func TestDedicatedEtcd(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2, Etcd: 3, Proxies: 1})
 	m := s.mirrors()
@@ -134,7 +135,7 @@ func (s *site) pods(node string) string {
 	return s.Kubectl("m1", "get node "+node+" -o 'jsonpath={.status.capacity.pods}'")
 }
 
-// older is the Kubernetes version before the default one.
+// older is a Kubernetes version of the minor release before that of the default.
 const older = "v1.35.4"
 
 // TestHAProxy installs a cluster with HAProxy for nodes and external clients and with

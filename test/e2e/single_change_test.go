@@ -33,7 +33,7 @@ func changeOneValue(s *site) {
 		s.T.Errorf("the plan has the API server's manifest %d times, want once for all masters:\n%s", n, o.Stdout)
 	}
 	clients := s.ProberTarget("n1", "n2")
-	// CI has little CPU to spare. make e2e-lifecycle demands more.
+	// The machines of CI are slow. make e2e-lifecycle has stricter limits.
 	patience := prober.Tolerance{Gap: 20 * time.Second}
 	s.WhileProbing(clients, patience, func() {
 		events, r := s.Events(s.Must("apply", file, "--output", "json"))

@@ -63,8 +63,8 @@ func (r *sshHost) runScript(script string) string {
 	return strings.TrimSpace(out)
 }
 
-// restartSSH returns when the server listens, as a reload would not; however
-// often it is done.
+// restartSSH restarts the SSH server. Unlike a reload, a restart returns when the
+// server listens; reset-failed lifts systemd's limit of restarts.
 const restartSSH = "systemctl reset-failed ssh; systemctl restart ssh"
 
 // sshd changes the configuration of the SSH server until the end of the subtest.

@@ -76,7 +76,7 @@ func oneSession(r *sshHost) {
 		Open: func(t *testing.T) transport.Conn { return mustDial(t, d, r.target("root")) }, Listen: r.listen,
 	})
 	r.runScript("rm -rf /var/lib/deployer")
-	for range 2 { // without an agent there, and with one
+	for range 2 { // first without an agent on the host, then with one
 		if uid, dir := r.requireRoot(r.target("root"), remote.NoBecome, ""); uid != "0" || dir != "/var/lib/deployer" {
 			r.t.Errorf("uid %s in %s", uid, dir)
 		}
@@ -185,7 +185,8 @@ func shells(r *sshHost) {
 	r.requireRefusal(r.target("closed"), remote.NoBecome, "", transport.Config, "This account is currently not available", "login shell")
 }
 
-// directories makes the usual directories of the agent unusable, one after the other.
+// directories makes the default directories of the agent unusable, one after the
+// other.
 func directories(r *sshHost) {
 	where := func(want string) {
 		r.t.Helper()

@@ -1,12 +1,12 @@
-// Package faults breaks runs in every way it can think of, on a fleet of made-up
-// hosts with the real agent, and wants the end to be as if nothing had happened.
+// Package faults injects faults into runs on a fleet of simulated hosts with the real
+// agent, and checks that the result is that of an undisturbed run.
 //
 // A sweep takes one playbook of thirty steps and breaks a run of it once at each
 // place where it can break: the controller is killed at every end of a step, the
-// agent and the connection at every frame. After the next run the host must be
-// like one that was never disturbed. Controllers and agents are processes of
-// their own here, and are killed with SIGKILL.
+// agent and the connection at every frame. After the next run the host must be equal
+// to an undisturbed one. Controllers and agents are processes of their own here, and
+// are killed with SIGKILL.
 //
-// `go test ./test/faults` breaks at some of the places; -stride 1, which
-// `make faults` and CI use, at all of them.
+// `go test ./test/faults` breaks a run at some of the places; with -stride 1, which
+// `make faults` and CI set, it breaks one at all of them.
 package faults

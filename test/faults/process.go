@@ -21,23 +21,25 @@ import (
 	"deployer/test/fleet"
 )
 
-// The environment variable that makes this program an agent or a controller.
+// roleVariable is the environment variable that makes this program an agent or a
+// controller.
 const roleVariable = "FAULTS_ROLE"
 
 // role is the role of a process of this program.
 type role struct {
-	// Fields of an agent: its host's root and name, and the command line to answer.
+	// Root, Host and Line are for an agent: the root directory and the name of its
+	// host, and the command line to answer.
 	Root, Host, Line string
-	ClockOff         time.Duration // how much the host's clock is fast
-	DiskBytes        int           // of the host's disk; 0 for that of this machine
-	ReportSteps      bool          // its results travel one by one; see fleet.ReportSteps
-	// Fields of a controller: its inventory, run, the path of the playbook, and the number
-	// of steps after which it kills itself; 0 for never.
+	ClockOff         time.Duration // by which the host's clock is fast
+	DiskBytes        int           // size of the host's disk; 0 for the disk of this machine
+	ReportSteps      bool          // each result travels in a frame of its own; see fleet.ReportSteps
+	// The other fields are for a controller: its inventory, run, the path of the
+	// playbook, and the number of steps after which it kills itself; 0 for never.
 	Inventory, Run, Playbook string
 	DieAfter                 int
 }
 
-// play is main of a process with a role; it does not return.
+// play is the main function of a process with a role. It does not return.
 func play(text string) {
 	var r role
 	err := json.Unmarshal([]byte(text), &r)
@@ -94,7 +96,8 @@ func (r role) controller() error {
 	return nil
 }
 
-// controller is one that gives hosts up only after a while, as a real one does.
+// controller returns a controller that retries connections before it gives a host up,
+// as a real one does.
 func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, error) {
 	blobs, err := fleet.NewBlobs()
 	return fleet.Controller{
@@ -103,7 +106,7 @@ func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, er
 	}, err
 }
 
-// countdown kills the process at the end of a step.
+// countdown kills the process at the end of the left-th step.
 type countdown struct{ left int64 }
 
 // Emit implements engine.Sink.
@@ -126,8 +129,7 @@ func (r role) process() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// smallDisk puts a small file system in the place of a directory, for this
-// process alone.
+// smallDisk mounts a file system of size bytes on a directory, for this process only.
 func smallDisk(dir string, size int) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
@@ -135,15 +137,15 @@ func smallDisk(dir string, size int) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size))
 }
 
-// agentProcess answers a command with an agent in a process of its own, which
-// started is told of. Like sshd, it leaves the process to notice that its client
-// is gone.
+// agentProcess answers a command with an agent in a separate process, which it passes
+// to started. Like sshd, it does not kill the process when the client is gone; the
+// process has to notice that.
 func agentProcess(r role, c sshtest.Command, started func(*os.Process)) int {
 	cmd, err := r.process()
 	if err != nil {
 		return 1
 	}
-	if r.DiskBytes > 0 { // mounts of its own, as root or as anybody
+	if r.DiskBytes > 0 { // a mount namespace of its own, for any user
 		self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		group := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group}

@@ -30,10 +30,11 @@ import (
 
 var seeds = flag.Int("seeds", 1, "how many seeds to try random faults with")
 
-// Two hosts have each kind of fault at 100, and six at 300.
+// crowd is the number of hosts. With 100 hosts each kind of fault affects at least
+// two, with 300 at least six.
 var crowd = flag.Int("hosts", 100, "how many hosts the random faults are spread over")
 
-// fault is something that can be wrong with a host.
+// fault is a kind of fault of a host.
 type fault struct {
 	name string
 	// reason is the expected text of the summary about the host; nil when the run
@@ -44,8 +45,8 @@ type fault struct {
 	step   func(*site, *fleet.Host) // the link of step 05
 }
 
-// faults are all kinds; a tenth of the hosts has each that is survived, a
-// fiftieth each that is not.
+// faults returns all kinds of faults. Each kind that a host survives affects a tenth
+// of the hosts, each other kind a fiftieth.
 func faults() []fault {
 	return []fault{
 		{name: "slow", step: func(_ *site, _ *fleet.Host) { time.Sleep(300 * time.Millisecond) }},
@@ -87,14 +88,14 @@ func faults() []fault {
 type site struct {
 	t     *testing.T
 	fleet *fleet.Fleet
-	sudo  string // a directory with a sudo that refuses somebody who is not root
+	sudo  string // a directory with a sudo that refuses every user but root
 	of    map[string]fault
 
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// first is true once for each host.
+// first returns true at the first call for each host.
 func (s *site) first(h *fleet.Host) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +105,8 @@ func (s *site) first(h *fleet.Host) bool {
 }
 
 // TestRandomFaults gives hundreds of hosts faults at random. The run must end,
-// do all that can be done, and name exactly the hosts that failed, with the
-// reason; and neither goroutines nor files must be left open.
+// complete all hosts that survive their fault, and name exactly the hosts that
+// failed, with the reason. No goroutines and open files may remain.
 func TestRandomFaults(t *testing.T) {
 	playbook := playbookDir(t)
 	quiet := newTestFleet(t, 1, playbook, fleet.Options{})
@@ -124,8 +125,8 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-// TestBudgetWithFaults: a run that loses more hosts than it may stops, says so,
-// and does not go on to hosts that it has not begun with.
+// TestBudgetWithFaults: a run that loses more hosts than max_fail allows stops,
+// reports that, and does not begin with further hosts.
 func TestBudgetWithFaults(t *testing.T) {
 	s := newSite(t, rand.New(rand.NewPCG(7, 0)))
 	report := s.run(t, playbookDir(t), "5")
@@ -235,7 +236,7 @@ func (s *site) run(t *testing.T, playbook, maxFail string) *engine.Report {
 	return report
 }
 
-// judge compares what the run says of every host with the fault that it had.
+// judge compares the report about every host with the fault that the host had.
 func (s *site) judge(t *testing.T, report *engine.Report, want map[string]string) {
 	t.Helper()
 	if report.Outcome() != engine.OutcomePartial {
@@ -268,7 +269,7 @@ func (s *site) judge(t *testing.T, report *engine.Report, want map[string]string
 	t.Logf("hosts by fault: %v", counts)
 }
 
-// garbler passes what comes before the frames, and noise in place of frames.
+// garbler forwards the text before the frames, and replaces the frames by noise.
 type garbler struct {
 	to     io.Writer
 	before []byte
@@ -286,7 +287,7 @@ func (g *garbler) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// noneLeft waits for what a run has started to end.
+// noneLeft waits until the goroutines and open files of a run are gone, at most 20 s.
 func noneLeft(t *testing.T, goroutines, files int) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

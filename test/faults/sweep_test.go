@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testFleet is a small fleet for one run that is broken.
+// testFleet is a small fleet for one disturbed run.
 type testFleet struct {
 	t         *testing.T
 	fleet     *fleet.Fleet
@@ -67,7 +67,7 @@ func newTestFleet(t *testing.T, hosts int, playbook string, o fleet.Options) *te
 	return b
 }
 
-// plant puts on the hosts what the playbook takes away.
+// plant creates the files on the hosts that the playbook removes.
 func plant(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	for _, h := range f.Hosts {
@@ -80,7 +80,7 @@ func plant(t *testing.T, f *fleet.Fleet) {
 	}
 }
 
-// run carries the playbook out in this process, to its end.
+// run executes the playbook in this process.
 func (b *testFleet) run(id string) *engine.Report {
 	b.t.Helper()
 	inv, err := inventory.Load(b.inventory, inventory.Options{})
@@ -100,8 +100,8 @@ func (b *testFleet) run(id string) *engine.Report {
 	return report
 }
 
-// settled wants a run to have come to its end, hosts to be as they should, and
-// one more run to find nothing to do.
+// settled checks that a run is complete, that the hosts have the wanted files, and
+// that a second run changes nothing.
 func (b *testFleet) settled(r *engine.Report, want map[string]string) {
 	b.t.Helper()
 	if r.Outcome() != engine.OutcomeDone {
@@ -123,8 +123,8 @@ func (b *testFleet) like(want map[string]string) {
 	}
 }
 
-// tree is what is on a host, without the host's own name, as hosts are compared
-// with one another.
+// tree returns the files of a host, with its name replaced by NAME, so that hosts can
+// be compared.
 func tree(t *testing.T, h *fleet.Host) map[string]string {
 	t.Helper()
 	out, err := h.Tree()
@@ -137,8 +137,8 @@ func tree(t *testing.T, h *fleet.Host) map[string]string {
 	return out
 }
 
-// playbookDir is the playbook with a file that is large enough to be a blob of
-// several frames.
+// playbookDir returns the directory of the playbook, with a file that is large enough
+// for a blob of several frames.
 func playbookDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func playbookDir(t *testing.T) string {
 	}
 	large := make([]byte, 200_000)
 	for i := range large {
-		large[i] = byte(i * i >> 3) // zstd cannot make much of it
+		large[i] = byte(i * i >> 3) // hardly compressible for zstd
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
 		t.Fatal(err)
@@ -171,8 +171,9 @@ func TestSweeps(t *testing.T) {
 	}
 	quiet.like(want)
 	t.Run("controller", func(t *testing.T) { sweepController(t, playbook, want) })
-	// Each result by itself, so that it breaks between any two, and then as they
-	// travel, so that several are lost at once.
+	// First each result travels in a frame of its own, so that a run breaks between
+	// any two of them; then results travel together, so that several are lost at
+	// once.
 	for _, how := range []struct {
 		name   string
 		singly bool
@@ -183,9 +184,9 @@ func TestSweeps(t *testing.T) {
 				return serve(tapped(b, c))
 			})
 		})
-		// An agent that dies before both ends have said hello is taken for a broken
-		// program and sent anew, for which made-up hosts have no use; that is tested
-		// with engine/agent.
+		// The controller takes an agent that dies before the exchange of hello
+		// messages for a broken program and sends it again, which simulated hosts do
+		// not support. The tests of engine/agent cover that.
 		t.Run("agent"+how.name, func(t *testing.T) {
 			sweepFrames(t, playbook, want, sweep{first: 3, singly: how.singly}, func(b *breaker, h *fleet.Host, c sshtest.Command, _ func(sshtest.Command) int) int {
 				return agentProcess(role{Root: h.Root, Host: h.Name, Line: c.Line, ReportSteps: how.singly}, tapped(b, c), func(p *os.Process) { b.arm(func() { _ = p.Signal(syscall.SIGKILL) }) })
@@ -236,14 +237,15 @@ func (b *testFleet) controllerProcess(dieAfter int) bool {
 	return false
 }
 
-// sweep says at which frame to break first, and whether each result has one.
+// sweep has the first frame to break at, and whether each result has a frame of its
+// own.
 type sweep struct {
 	first  int
 	singly bool
 }
 
-// sweepFrames breaks the session of a host at every frame; the same run has to
-// come to its end.
+// sweepFrames breaks the session of a host at every frame; the run has to complete
+// all the same.
 func sweepFrames(t *testing.T, playbook string, want map[string]string, s sweep, answer func(*breaker, *fleet.Host, sshtest.Command, func(sshtest.Command) int) int) {
 	frames := 0
 	broken := 0

@@ -10,11 +10,11 @@ import (
 	"deployer/engine/protocol"
 )
 
-// breaker does something at the n-th frame that passes between controller and
-// agent, in either direction: before the frame is passed on.
+// breaker calls do at the at-th frame between controller and agent, in either
+// direction, before it forwards the frame.
 type breaker struct {
 	at   int           // 0: only count
-	only protocol.Type // of the frames that count; 0: all but heartbeats
+	only protocol.Type // type of the frames that count; 0: all except heartbeats
 	do   func()
 
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ type breaker struct {
 	done  bool
 }
 
-// arm sets the action. Sessions after the one that was broken are not touched.
+// arm sets do, unless the breaker has broken a session already.
 func (b *breaker) arm(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -33,8 +33,8 @@ func (b *breaker) arm(do func()) {
 
 var errBroken = errors.New("broken off here")
 
-// frame counts one more, and reports whether it must not be passed on. Heartbeats
-// are not counted: how many there are depends on the time.
+// frame counts a frame, and reports whether the caller must not forward it. It does
+// not count heartbeats, whose number depends on the time.
 func (b *breaker) frame(t protocol.Type) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *breaker) frame(t protocol.Type) bool {
 	}
 	b.done = true
 	if b.do != nil {
-		go b.do() // it may wait for who called
+		go b.do() // do may wait for the caller
 	}
 	return true
 }
@@ -61,10 +61,10 @@ func (b *breaker) frames() int {
 // tap finds the frames in one direction of a session.
 type tap struct {
 	breaker *breaker
-	banner  []byte // what comes before the first frame ends with it; nil when there is nothing
+	banner  []byte // end of the text before the first frame; nil without such a text
 	before  []byte
 	header  []byte
-	left    int // bytes of the payload still to come
+	left    int // bytes of the payload that are yet to come
 	broken  bool
 }
 
@@ -76,8 +76,8 @@ func newTap(b *breaker, banner bool) *tap {
 	return t
 }
 
-// pass returns how many bytes of p may be passed on: all, or those before the
-// frame that must not.
+// pass returns how many bytes of p the caller may forward: all, or those before the
+// frame at which the session breaks.
 func (t *tap) pass(p []byte) int {
 	if t.broken {
 		return 0
@@ -115,7 +115,7 @@ func (t *tap) pass(p []byte) int {
 	return len(p)
 }
 
-// tapReader is a stream into the agent that is tapped.
+// tapReader is the agent's input with a tap.
 type tapReader struct {
 	io.Reader
 	tap *tap
@@ -129,7 +129,7 @@ func (r tapReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tapWriter is a stream out of it.
+// tapWriter is the agent's output with a tap.
 type tapWriter struct {
 	io.Writer
 	tap *tap

@@ -14,7 +14,7 @@ import (
 	"deployer/engine"
 )
 
-// Blobs is the content that hosts may ask for. It counts how often they do.
+// Blobs is the content that hosts may request. It counts the requests.
 type Blobs struct {
 	enc *zstd.Encoder
 

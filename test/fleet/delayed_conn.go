@@ -88,7 +88,7 @@ func (l *delayedConn) Write(p []byte) (int, error) {
 	}
 }
 
-// deliver brings what was said to the other end when its time has come.
+// deliver sends each message to the other end when its delay is over.
 func (l *delayedConn) deliver() {
 	for {
 		select {

@@ -31,7 +31,7 @@ type Options struct {
 	// ReportSteps has each step report progress before its check. An agent sends the
 	// results before a report, so each result travels in a frame of its own.
 	ReportSteps bool
-	// Latency is the round-trip time that is added to the network.
+	// Latency is the round-trip time that the fleet adds to the network.
 	Latency time.Duration
 	// Passwords of users by name; nil for login with keys.
 	Passwords map[string]string
@@ -150,14 +150,15 @@ func (f *Fleet) Names() []string {
 	return names
 }
 
-// Busy returns the maximum number of hosts that were, at one moment, being connected to or
-// working on a step, as seen by the hosts.
+// Busy returns the maximum number of hosts that were connecting or working on a step
+// at the same time, as counted by the hosts.
 func (f *Fleet) Busy() int { return f.load.max() }
 
-// Traffic has the numbers of connections and bytes of the hosts so far.
+// Traffic returns the numbers of connections and bytes of the hosts since Start or
+// Forget.
 func (f *Fleet) Traffic() Traffic { return f.meter.read() }
 
-// Forget begins Busy and Traffic anew.
+// Forget resets Busy and Traffic.
 func (f *Fleet) Forget() {
 	f.load.reset()
 	f.meter.reset()
@@ -172,8 +173,8 @@ func (f *Fleet) Close() {
 	all.Wait()
 }
 
-// writeKeys makes one key for all hosts and one for the user; that hosts are
-// told apart by their keys is tested elsewhere, and keys cost time.
+// writeKeys creates one key for all hosts, which saves time, and one for the user.
+// Other tests cover hosts with different keys.
 func (f *Fleet) writeKeys() (host gossh.Signer, user gossh.PublicKey, err error) {
 	host, err = sshtest.NewKey()
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// Host is one made-up host.
+// Host is one simulated host.
 type Host struct {
 	Name    string
-	Address string // its own, on loopback; the port is the fleet's
+	Address string // address on loopback; the port is that of the fleet
 	Root    string // the directory that stands for /
 
 	fleet    *Fleet
@@ -63,14 +63,14 @@ func (h *Host) accept(listener net.Listener, server *sshtest.Server) {
 			defer h.greeted()
 			time.Sleep(h.fleet.latency) // of the TCP handshake
 			l := newDelayedConn(conn, &h.fleet.meter, h.fleet.latency)
-			defer l.Close() //nolint:errcheck // the server has closed it, or never will
+			defer l.Close() //nolint:errcheck // l may be closed already
 			server.Serve(l)
 		})
 	}
 }
 
-// Stop cuts all connections and refuses new ones. Like on a host whose sshd
-// died, a step in flight goes on.
+// Stop cuts all connections and refuses new ones. As on a host whose sshd died, a
+// step in flight goes on.
 func (h *Host) Stop() {
 	h.mu.Lock()
 	server, listener := h.server, h.listener
@@ -85,7 +85,7 @@ func (h *Host) Stop() {
 // Cut closes all connections; new ones are served.
 func (h *Host) Cut() { h.reach(func(s *sshtest.Server) { s.Cut() }) }
 
-// Freeze makes the host's network hang, or go on.
+// Freeze makes the host's network hang, or continue.
 func (h *Host) Freeze(frozen bool) { h.reach(func(s *sshtest.Server) { s.Freeze(frozen) }) }
 
 func (h *Host) reach(do func(*sshtest.Server)) {
@@ -113,7 +113,7 @@ func (h *Host) exec(ctx context.Context, c sshtest.Command) int {
 	return serve(c)
 }
 
-// serve is the agent of the host, in this process.
+// serve runs the agent of the host in this process.
 func (h *Host) serve(ctx context.Context, c sshtest.Command) int {
 	opts := agent.ServeOptions{Root: h.Root, Facts: func() engine.Facts {
 		found := facts.Read(h.Root)
@@ -145,7 +145,8 @@ func (h *Host) enter() bool {
 	return true
 }
 
-// arrive and greeted bound the time in which a controller connects.
+// arrive and greeted mark the begin and the end of the time in which a controller
+// connects.
 func (h *Host) arrive() { h.connects(true) }
 
 func (h *Host) greeted() { h.connects(false) }

@@ -11,10 +11,11 @@ import (
 	"deployer/engine/transport/sshtest"
 )
 
-// Hostile is an Exec of Options: the hosts for which evil returns a script have
-// been broken into. Instead of the agent they say its hello, and then carry the
-// script out on the connection; it ends when the script returns. Bytes that no agent could
-// send go to raw. The other hosts are honest.
+// Hostile returns an Exec for Options with compromised hosts: those for which evil
+// returns a script. Instead of running the agent, such a host sends the agent's hello
+// and then executes the script on the connection, which ends when the script returns.
+// The script can write bytes that no agent sends to raw. The other hosts run the
+// agent.
 func Hostile(evil func(h *Host) func(conn *protocol.Conn, raw io.Writer)) func(context.Context, *Host, sshtest.Command, func(sshtest.Command) int) int {
 	return func(_ context.Context, h *Host, c sshtest.Command, serve func(sshtest.Command) int) int {
 		script := evil(h)
@@ -40,9 +41,9 @@ func Hostile(evil func(h *Host) func(conn *protocol.Conn, raw io.Writer)) func(c
 	}
 }
 
-// Await receives until a message of one of the types comes; false when the
-// controller is gone. It takes the run lock that the controller asks for, and has
-// an empty journal.
+// Await receives messages until one has one of the types; it returns false when the
+// controller is gone. It grants the run lock that the controller requests, and
+// answers with an empty journal.
 func Await(conn *protocol.Conn, types ...protocol.Type) (protocol.Frame, bool) {
 	for {
 		f, err := conn.Receive()

@@ -8,7 +8,7 @@ import (
 	"deployer/inventory"
 )
 
-// Site has the content of an inventory beside the connections to hosts. Values may be
+// Site has the content of an inventory except the connections to hosts. Values may be
 // YAML nodes, such as those of Secret.
 type Site struct {
 	Vars     map[string]any
@@ -16,12 +16,12 @@ type Site struct {
 	Groups   map[string]string         // name -> pattern of hosts: "n[001:040]"
 	MaxFail  map[string]string
 	Forks    int
-	// ConnectTimeout is as in ssh.connect_timeout, by host; "30s" for those not
-	// in it: all hosts share the processors with their controller.
+	// ConnectTimeout is ssh.connect_timeout by host. Hosts without an entry have
+	// "30s", as they share the processors with their controller.
 	ConnectTimeout map[string]string
 }
 
-// Secret is a text that an inventory marks as secret.
+// Secret returns a text that an inventory marks as secret.
 func Secret(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!secret", Value: text}
 }
@@ -35,7 +35,8 @@ func (f *Fleet) Inventory(s Site) (*inventory.Inventory, error) {
 	return inventory.Parse("fleet.yaml", data)
 }
 
-// Document is the fleet's inventory file, to be written as YAML.
+// Document returns the content of the fleet's inventory file, which can be marshalled
+// as YAML.
 func (f *Fleet) Document(s Site) map[string]any {
 	ssh := map[string]any{"port": f.Port, "key": f.keyFile, "known_hosts": f.knownHostsFile, "agent": false, "connect_timeout": "30s"}
 	hosts := map[string]any{}

@@ -12,7 +12,7 @@ import (
 	"deployer/engine/lock"
 )
 
-// delayModules makes the link of each host take so long.
+// delayModules delays the check of the step with the module link on each host.
 func delayModules(long time.Duration) func(context.Context, *Host, string) {
 	return func(ctx context.Context, _ *Host, module string) {
 		if module != "link" {

@@ -56,7 +56,7 @@ func TestLostHosts(t *testing.T) {
 	tr := newSiteRuns(t, fleetSize, Options{Before: all.inject})
 	tr.site.MaxFail = map[string]string{"all": "10%"} // 6 hosts: just enough
 	tr.c.JournalDir = memoryDir(t)
-	// Only the host that hangs is given up soon: others may be slow.
+	// Only the host that hangs has a short timeout: others may be slow.
 	tr.site.ConnectTimeout = map[string]string{"n040": "1s"}
 	tr.c.IdleTimeout = map[string]time.Duration{"n040": 2 * time.Second}
 	tr.c.Retry = session.Retry{Initial: 20 * time.Millisecond, Max: 100 * time.Millisecond, Attempts: 3, Reattempts: 2}
@@ -90,8 +90,8 @@ func TestLostHosts(t *testing.T) {
 	tr.changed(report, noChanges)
 }
 
-// requirePartial wants the report of a run that went on without some hosts, and the
-// summary to name just these.
+// requirePartial checks that a run completed without some hosts, and that the report
+// and the summary name exactly these.
 func requirePartial(t *testing.T, r *engine.Report, lost []string) {
 	t.Helper()
 	var names []string
@@ -122,7 +122,8 @@ func requirePartial(t *testing.T, r *engine.Report, lost []string) {
 	}
 }
 
-// requireReconnects wants hosts that lost their connection to have been reached again.
+// requireReconnects checks that the controller has reconnected to the hosts that lost
+// their connection.
 func requireReconnects(t *testing.T, events []engine.Event, hosts []string) {
 	t.Helper()
 	for _, host := range hosts {
@@ -138,7 +139,7 @@ func requireReconnects(t *testing.T, events []engine.Event, hosts []string) {
 	}
 }
 
-// requireJournal wants the journal to tell the same as the report.
+// requireJournal checks that the journal agrees with the report.
 func requireJournal(t *testing.T, path string, lost []string) {
 	t.Helper()
 	rec, err := journal.Read(path)

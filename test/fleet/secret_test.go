@@ -17,7 +17,7 @@ const (
 	// token is marked as secret in the inventory; it has a line end and a quote,
 	// which look different in JSON.
 	token = "hunter2-\"token\"-of-the-site\nsecond-line-of-it"
-	// unmarked is only in a file and a task that are secret.
+	// unmarked is a secret that is only in a secret file and a secret task.
 	unmarked = "swordfish-of-the-playbook"
 )
 

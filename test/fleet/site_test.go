@@ -58,7 +58,7 @@ func wantTree(f *Fleet, s Site, i int) map[string]string {
 	return out
 }
 
-// peers is long enough to travel as a blob.
+// peers returns the list of all hosts, which is long enough to travel as a blob.
 func peers(f *Fleet) string {
 	var b strings.Builder
 	for _, h := range f.Hosts {
@@ -67,9 +67,8 @@ func peers(f *Fleet) string {
 	return b.String() + "\n"
 }
 
-// firstChanges counts the steps that change something on a new host: 16 of the
-// first play and its handler, 2 of the second or third, and those with a
-// condition.
+// firstChanges counts the steps that change something on a new host: 16 of the first
+// play and its handler, 2 of the second or third, and the steps with a condition.
 func firstChanges(i int) int {
 	n := 16 + 1 + 2
 	if i%2 == 1 {
@@ -91,7 +90,8 @@ func TestConverge(t *testing.T) {
 	report, rec := tr.run()
 	tr.changed(report, firstChanges)
 	tr.trees()
-	// Two files of each host are too large, or no text, to travel in a step.
+	// Two files of each host travel as blobs, as they are too large for a step or not
+	// text.
 	if sent := tr.c.Blobs.Sent(); sent != 2*fleetSize {
 		t.Errorf("%d blobs were sent, want %d", sent, 2*fleetSize)
 	}
@@ -125,7 +125,8 @@ func TestConverge(t *testing.T) {
 	tr.trees()
 }
 
-// requireOrder checks the waits of the playbook: barrier, run_once, throttle, needs.
+// requireOrder checks the order that barrier, run_once, throttle and needs of the
+// playbook require.
 func requireOrder(t *testing.T, events []engine.Event) {
 	t.Helper()
 	ended := map[string]int{} // hosts, by step

@@ -37,7 +37,7 @@ func (r *recorder) all() []engine.Event {
 	return r.events
 }
 
-// siteRuns is a fleet with a controller and the runs of the site playbook on it.
+// siteRuns is a fleet with a controller that runs the site playbook.
 type siteRuns struct {
 	t     *testing.T
 	fleet *Fleet
@@ -134,8 +134,8 @@ func (tr *siteRuns) run() (*engine.Report, *recorder) {
 	return report, rec
 }
 
-// changed compares the number of changed steps of each host with what is
-// wanted, and wants nothing to have failed.
+// changed compares the number of changed steps of each host with the wanted one, and
+// checks that no host has failed.
 func (tr *siteRuns) changed(r *engine.Report, want func(i int) int) {
 	tr.t.Helper()
 	if len(r.Hosts) != len(tr.fleet.Hosts) {
@@ -152,7 +152,8 @@ func (tr *siteRuns) changed(r *engine.Report, want func(i int) int) {
 	}
 }
 
-// trees compares what is on every host with what should be, but for some.
+// trees compares the files of every host with the wanted ones, except for the hosts
+// in but.
 func (tr *siteRuns) trees(but ...string) {
 	tr.t.Helper()
 	wrong := 0
@@ -169,7 +170,7 @@ func (tr *siteRuns) trees(but ...string) {
 	}
 }
 
-// tree is what is on a host.
+// tree returns the files of a host.
 func tree(t *testing.T, h *Host) map[string]string {
 	t.Helper()
 	out, err := h.Tree()

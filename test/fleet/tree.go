@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tree describes all that is on the host but the agent's own state: path -> mode
-// and content, or where a link leads.
+// Tree describes all files of the host except the agent's own state: it maps each
+// path to the mode and the content, or to the target of a link.
 func (h *Host) Tree() (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(h.Root, func(path string, d fs.DirEntry, err error) error {

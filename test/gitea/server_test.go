@@ -64,8 +64,9 @@ func newForge(s *harness.Site) *forge {
 	return f
 }
 
-// appConfig is for the directory of the server's data, that of its files, host, port and
-// URL. The test is root; Gitea wants to be told that this is meant.
+// appConfig is the format of the server's configuration. Its arguments are the
+// directory of the server's data, that of its files, the host, the port and the URL.
+// Gitea requires a setting to run as root, as the test does.
 const appConfig = `I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
 RUN_USER = root
 WORK_PATH = %[1]s
@@ -117,12 +118,12 @@ func (f *forge) startRunner() {
 	})
 }
 
-// repository returns a path of the API of the repository.
+// repository returns the path of a resource of the repository in the API.
 func (f *forge) repository(path string) string {
 	return "/api/v1/repos/" + owner + "/clusters" + path
 }
 
-// command returns a program of the server in the network of the lab.
+// command returns a command that runs a program in the network of the lab.
 func (f *forge) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	return f.Command(ctx, append([]string{filepath.Join(f.programs, program)}, args...)...)
 }
@@ -176,7 +177,7 @@ func (f *forge) call(ctx context.Context, method, path string, in, out any) erro
 	}
 }
 
-// must is call that must succeed.
+// must runs call and ends the test on an error.
 func (f *forge) must(method, path string, in, out any) {
 	f.T.Helper()
 	if err := f.call(f.T.Context(), method, path, in, out); err != nil {

@@ -27,7 +27,7 @@ type BackgroundRun struct {
 	end    context.CancelFunc
 }
 
-// StartRun starts a deployer whose output are events, for at most 15 minutes.
+// StartRun starts a deployer with JSON events as output, for at most 15 minutes.
 func (s *Site) StartRun(args ...string) *BackgroundRun {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(s.T.Context(), 15*time.Minute)
@@ -46,7 +46,7 @@ func (s *Site) StartRun(args ...string) *BackgroundRun {
 	return u
 }
 
-// Until reads events up to the first that fits.
+// Until reads events up to the first for which fits returns true.
 func (u *BackgroundRun) Until(what string, fits func(map[string]any) bool) {
 	u.s.T.Helper()
 	for u.lines.Scan() {
@@ -63,7 +63,8 @@ func (u *BackgroundRun) Until(what string, fits func(map[string]any) bool) {
 	u.s.T.Fatalf("deployer %v ended with %d before it came to %s:\n%s", u.args, o.Code, what, o.All())
 }
 
-// Step reads up to the beginning or end of a step; on any host if that is empty.
+// Step reads events up to the beginning or end of a step, on any host when host is
+// empty.
 func (u *BackgroundRun) Step(kind, host, name string) {
 	u.s.T.Helper()
 	u.Until(fmt.Sprintf("%s of %q on %s", kind, name, host), func(e map[string]any) bool {
@@ -91,8 +92,9 @@ func (u *BackgroundRun) Interrupt() Outcome {
 	return u.Wait()
 }
 
-// KillAt reads events up to the first that fits and kills the command there. It reports
-// false when the command ended before, which must be with exit code 0 or one of the others.
+// KillAt reads events up to the first for which fits returns true, and kills the
+// command then. It returns false when the command has ended before; its exit code
+// must be 0 or one of the others.
 func (u *BackgroundRun) KillAt(fits func(map[string]any) bool, others ...int) bool {
 	u.s.T.Helper()
 	for u.lines.Scan() {
@@ -102,7 +104,7 @@ func (u *BackgroundRun) KillAt(fits func(map[string]any) bool, others ...int) bo
 			u.s.T.Fatalf("not a JSON line: %q: %v", u.lines.Text(), err)
 		}
 		if fits(e) {
-			_ = u.cmd.Process.Kill() // it may have ended in between
+			_ = u.cmd.Process.Kill() // the process may have ended meanwhile
 			u.Wait()
 			return true
 		}

@@ -21,7 +21,7 @@ type Outcome struct {
 	Stdout, Stderr string
 }
 
-// All returns both outputs.
+// All returns standard output and standard error.
 func (o Outcome) All() string { return o.Stdout + o.Stderr }
 
 // Binary returns the path of the deployer under test, which the Makefile builds. Tests

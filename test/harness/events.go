@@ -49,7 +49,7 @@ func (s *Site) Events(o Outcome) (all []map[string]any, last Report) {
 	return all, last
 }
 
-// ChangedSteps are the steps of a run that changed something, as "HOST NAME" in
+// ChangedSteps returns the steps of a run that changed something, as "HOST NAME" in
 // the order in which they ended.
 func ChangedSteps(events []map[string]any) (steps []string) {
 	for _, e := range events {
@@ -66,7 +66,7 @@ type Run struct {
 	Hosts, Changed, Failed int
 }
 
-// LastRun is the newest run in the list of runs.
+// LastRun returns the newest run in the list of runs.
 func (s *Site) LastRun() Run {
 	s.T.Helper()
 	var all []Run

@@ -23,7 +23,7 @@ func (s *Site) Kubectl(host, args string) string {
 	return s.Shell(host, "kubectl --kubeconfig /etc/kubernetes/admin.conf "+args)
 }
 
-// Eventually polls until f is nil or the time is over.
+// Eventually calls f until it returns nil. After the time limit it ends the test.
 func (s *Site) Eventually(limit time.Duration, what string, f func() error) {
 	s.T.Helper()
 	deadline := time.Now().Add(limit)

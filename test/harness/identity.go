@@ -50,8 +50,8 @@ func (i *identity) config() *tls.Config {
 	}
 }
 
-// FollowAuthorities gives the prober the authorities of the cluster and new certificates
-// of them, as people do between the phases of a rotation.
+// FollowAuthorities gives the prober the authorities of the cluster and new
+// certificates of them, as operators do between the phases of a rotation.
 func (s *Site) FollowAuthorities() {
 	s.T.Helper()
 	const etcd = "/etc/kubernetes/pki/etcd/"

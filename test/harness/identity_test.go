@@ -17,8 +17,8 @@ import (
 	"deployer/tasks/control/keyring"
 )
 
-// TestIdentityFollows: a client connects with the present authorities and certificate,
-// and not with those of the time before a rotation.
+// TestIdentityFollows: a client connects with the present authorities and
+// certificate, and not with those from before a rotation.
 func TestIdentityFollows(t *testing.T) {
 	former, _, err := keyring.Complete(nil, time.Now(), 0, nil)
 	if err != nil {

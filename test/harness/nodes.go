@@ -19,8 +19,8 @@ func (s *Site) Digests(file string, hosts []string) map[string]string {
 	return out
 }
 
-// RequireReady wants every node to be Ready within 30 s, by a lease that is young: the
-// condition outlives a dead kubelet by 50 s.
+// RequireReady checks that every node becomes Ready within 30 s and has renewed its
+// lease recently: the condition Ready outlives a dead kubelet by 50 s.
 func (s *Site) RequireReady(nodes []string) {
 	s.T.Helper()
 	s.Eventually(30*time.Second, "all nodes are Ready and renew their leases", func() error {

@@ -53,8 +53,8 @@ func (s *Site) ProberTarget(minions ...string) prober.Target {
 	return t
 }
 
-// WhileProbing does something beside the prober, and checks that clients noticed no more
-// than is tolerated.
+// WhileProbing calls do while the prober runs, and checks that clients noticed no
+// more than the tolerance allows.
 func (s *Site) WhileProbing(target prober.Target, tolerate prober.Tolerance, do func()) {
 	s.T.Helper()
 	p := prober.Start(target)
@@ -111,9 +111,9 @@ EOF`, probing, text))
 	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
-// probingObjects are a Service of pods on several nodes, which end as well-behaved
-// servers do: some seconds after they are no longer asked; a ConfigMap for each client;
-// and the rights of the prober.
+// probingObjects returns the objects of the prober: a Service of pods on several
+// nodes, which end as well-behaved servers do: some seconds after they are no longer
+// asked; a ConfigMap for each client; and the rights of the prober.
 func probingObjects(image string, clients []string) string {
 	var b strings.Builder
 	for _, c := range clients {

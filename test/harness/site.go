@@ -1,8 +1,9 @@
 //go:build lab
 
-// Package harness is what scenarios on real hosts share: a lab with an inventory, the
-// deployer under test in the lab's network, its output as values, and questions to the
-// hosts and to the cluster. A failure of the harness ends the test that asked.
+// Package harness has the common parts of the scenarios on real hosts: a lab with an
+// inventory, the deployer under test in the lab's network, its output as values, and
+// queries of the hosts and the cluster. An error in the harness ends the calling
+// test.
 package harness
 
 import (

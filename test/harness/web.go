@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// DeployWeb runs an application with a disruption budget, of an image that
-// deployer put on the hosts.
+// DeployWeb runs an application with a disruption budget, from an image that deployer
+// has imported on the hosts.
 func (s *Site) DeployWeb() {
 	s.T.Helper()
 	s.Shell("m1", fmt.Sprintf(`cat > /tmp/web.yaml <<'EOF'
@@ -76,7 +76,7 @@ func (s *Site) RemoveWeb() {
 	s.Kubectl("m1", "delete deployment/web pdb/web --wait=false")
 }
 
-// CordonState returns spec.unschedulable of a node: "true", or nothing.
+// CordonState returns spec.unschedulable of a node: "true", or "".
 func (s *Site) CordonState(node string) string {
 	s.T.Helper()
 	return s.Kubectl("m1", "get node "+node+" -o 'jsonpath={.spec.unschedulable}'")

@@ -27,7 +27,7 @@ func (s *site) changeAddress(host string) {
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "hosts", host)["address"] = to })
 }
 
-// keepAddresses lets the scenarios that follow begin with the addresses of now.
+// keepAddresses makes the following scenarios begin with the present addresses.
 func (s *site) keepAddresses() {
 	s.T.Helper()
 	full, err := os.ReadFile(s.Inventory)
@@ -51,8 +51,8 @@ func (s *site) requireAddresses() {
 	}
 }
 
-// addressChanged gives all masters another address, one after the other. The member of etcd
-// keeps its data and its identity.
+// addressChanged changes the addresses of all masters, one after the other. The
+// member of etcd keeps its data and its identity.
 func addressChanged(s *site) {
 	for _, host := range []string{"m2", "m1", "m3"} {
 		before := s.etcdMember(host)
@@ -72,10 +72,10 @@ func addressChanged(s *site) {
 	s.keepAddresses()
 }
 
-// allAddressesChanged gives all masters other addresses at once, so that no member of etcd
-// finds another. Install and apply refuse and name the command that makes the members a
-// cluster again. The controller is killed in it, and the same command continues. Then all
-// hosts get their former addresses.
+// allAddressesChanged gives all masters other addresses at once, so that no member of
+// etcd reaches another. Install and apply refuse and name the command that joins the
+// members to a cluster again. The controller of that command is killed, and the same
+// command continues. Then all hosts get their former addresses.
 func allAddressesChanged(s *site) {
 	s.changeAllAddresses()
 	refused := s.Deployer("apply", "--yes", "-i", s.Inventory)
@@ -92,7 +92,7 @@ func allAddressesChanged(s *site) {
 	s.RequireExit(again, 4)
 	s.RequireTexts(again.All(), "a majority of the members of etcd serves")
 
-	s.changeAllAddresses() // back to the former ones
+	s.changeAllAddresses() // sets the former addresses
 	s.Must(readdress...)
 	s.requireReaddressed()
 	s.keepAddresses()
@@ -100,7 +100,7 @@ func allAddressesChanged(s *site) {
 
 var readdress = []string{"etcd", "readdress", "--yes", "--cluster", "lab"}
 
-// killReaddress kills the controller when a step has changed a host.
+// killReaddress kills the controller of a readdress when the step has changed a host.
 func (s *site) killReaddress(step string) {
 	s.T.Helper()
 	if !s.StartRun(readdress...).KillAt(func(e map[string]any) bool { return changed(e) && e["name"] == step }) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// damagedSnapshot restores a snapshot in which one bit differs: nothing is changed.
+// damagedSnapshot restores a snapshot in which one bit differs: the restore is
+// refused and changes nothing.
 func (s *site) damagedSnapshot(file string) {
 	s.T.Helper()
 	content, err := os.ReadFile(file)
@@ -29,7 +30,8 @@ func (s *site) damagedSnapshot(file string) {
 	}
 }
 
-// dataOfEtcd returns what is in the directories of etcd's data and of restores, on all masters.
+// dataOfEtcd returns the content of the directories of etcd's data and of restores,
+// on all masters.
 func (s *site) dataOfEtcd() string {
 	s.T.Helper()
 	var out strings.Builder
@@ -53,8 +55,8 @@ func (s *site) onSmallDisk(dir string, hosts []string, f func()) {
 	f()
 }
 
-// fullDisks: backups and restores are refused when a disk has no room, leave no file there, and
-// the members serve all the time.
+// fullDisks: backups and restores are refused when a disk has no room, leave no file
+// there, and the members serve during all of it.
 func fullDisks(s *site) {
 	file := s.backup()
 	const snapshots, restores = "/var/lib/deployer/etcd-snapshots", "/var/lib/deployer/etcd-restore"

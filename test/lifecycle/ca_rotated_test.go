@@ -13,9 +13,10 @@ import (
 // authorityFiles are the certificates of the authorities on a master.
 var authorityFiles = []string{"/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/pki/etcd/ca.crt", "/etc/kubernetes/pki/front-proxy-ca.crt"}
 
-// authoritiesRotated replaces all authorities by the commands of the runbook, behind
-// controllers that were killed in each phase. A minion is off during all of it. Clients
-// outside of the cluster follow between the phases, as people do.
+// authoritiesRotated replaces all authorities with the commands of the runbook, after
+// controllers that were killed in each phase. A minion is off during the whole
+// rotation. Clients outside of the cluster get the new credentials between the
+// phases.
 func authoritiesRotated(s *site) {
 	const away = "n3"
 	before := map[string]map[string]string{}
@@ -76,8 +77,9 @@ func authoritiesRotated(s *site) {
 	s.unchanged("after the rotation")
 }
 
-// killedInPhase runs a command that is killed behind a few changes, three times: the first
-// time at the first change, and then continued by resume and from another machine.
+// killedInPhase runs a command that is killed after a few changes, three times: at
+// the first change, then in its continuation by resume, and in that from another
+// machine.
 func (s *site) killedInPhase(command []string) {
 	s.T.Helper()
 	for i, run := range []struct {

@@ -31,8 +31,9 @@ func certificatesRenewed(s *site) {
 	s.unchanged("after the renewal")
 }
 
-// certificatesExpired gives all hosts certificates of minutes and lets them expire, as those
-// of a cluster do that nobody has looked after for a year. One command brings it back.
+// certificatesExpired gives all hosts certificates that are valid for minutes and
+// lets them expire, as in a cluster without maintenance for a year. One command
+// restores the cluster.
 func certificatesExpired(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {
@@ -58,8 +59,8 @@ func certificatesExpired(s *site) {
 // unhealthy is the exit code of certs list when a certificate is not ok.
 const unhealthy = 5
 
-// allExpired returns an error as long as a certificate is valid that is not an authority's,
-// which lives for years.
+// allExpired returns an error while any certificate is valid, except those of the
+// authorities, which are valid for years.
 func (s *site) allExpired() error {
 	time.Sleep(5 * time.Second)
 	var list struct {

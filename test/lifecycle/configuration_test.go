@@ -13,7 +13,7 @@ import (
 	"deployer/test/harness"
 )
 
-// apiserverFlag rolls a flag of the API servers out and reverts it.
+// apiserverFlag sets a flag of the API servers and reverts the run.
 func apiserverFlag(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {
@@ -30,7 +30,8 @@ func apiserverFlag(s *site) {
 	s.unchanged("after the revert")
 }
 
-// kubeletValue rolls a value of the kubelets out and reverts it. No other process restarts.
+// kubeletValue sets a value of the kubelets and reverts the run. No other process
+// restarts.
 func kubeletValue(s *site) {
 	good := s.inventory()
 	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
@@ -52,8 +53,8 @@ func kubeletValue(s *site) {
 	}
 }
 
-// badKubeletValue rolls a value out with which a kubelet ends two seconds after its start:
-// it stops at the first node, which is restored.
+// badKubeletValue sets a value with which a kubelet ends two seconds after its start:
+// the run stops at the first node, which is restored.
 func badKubeletValue(s *site) {
 	good := s.inventory()
 	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)
@@ -73,8 +74,8 @@ func badKubeletValue(s *site) {
 	s.RequireReady(nodes)
 }
 
-// badAPIServerValue rolls a flag out with which an API server ends at its start: it stops at
-// the first master, which is restored, and no other process restarts.
+// badAPIServerValue sets a flag with which an API server ends at its start: the run
+// stops at the first master, which is restored, and no other process restarts.
 func badAPIServerValue(s *site) {
 	const manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 	good := s.inventory()
@@ -107,8 +108,8 @@ func badAPIServerValue(s *site) {
 	s.unchanged("without the bad value")
 }
 
-// containerdValue rolls a value of containerd out while a pod with a host port answers, and
-// reverts it. containerd restarts, and no container does.
+// containerdValue sets a value of containerd while a pod with a host port answers,
+// and reverts the run. containerd restarts, and no container does.
 func containerdValue(s *site) {
 	good := s.inventory()
 	pod := s.hostPortPod("n1")
@@ -170,14 +171,16 @@ func (p hostPort) requireAnswers() {
 	})
 }
 
-// containers returns the containers of all pods by name, with their number of restarts.
+// containers returns the containers of all pods by name, with their numbers of
+// restarts.
 func (s *site) containers() string {
 	s.T.Helper()
 	return s.Kubectl("m1", `get pods -A --field-selector status.phase=Running -o 'jsonpath={range .items[*]}{.spec.nodeName} {.metadata.name}{range .status.containerStatuses[*]} {.containerID} {.restartCount}{end}{"\n"}{end}' | grep -v probe | sort`)
 }
 
-// badImage changes the image in the API server's manifest of a master by hand to one that
-// is nowhere. Clients go on with the other masters; install puts it right.
+// badImage changes the image in the API server's manifest of a master by hand to one
+// that does not exist. Clients use the other masters meanwhile; install restores the
+// manifest.
 func badImage(s *site) {
 	const manifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 	before := s.Digests(manifest, []string{"m2"})
@@ -215,7 +218,7 @@ func killedChange(s *site) {
 	u.Kill()
 	for range changeKills {
 		if s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume") == 0 {
-			break // it came to its end before
+			break // the run ended before
 		}
 	}
 	s.Must("install")

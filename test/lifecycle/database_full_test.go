@@ -10,8 +10,8 @@ import (
 	"deployer/test/harness"
 )
 
-// databaseFull fills etcd's database with history up to a small quota, so that etcd refuses
-// writes, and brings it back with one command. No member ends meanwhile.
+// databaseFull fills etcd's database with history up to a small quota, so that etcd
+// refuses writes, and makes it writable with one command. No member ends meanwhile.
 func databaseFull(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {

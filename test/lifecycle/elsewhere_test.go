@@ -12,10 +12,10 @@ import (
 	"deployer/test/harness"
 )
 
-// restoredElsewhere empties all masters while the minions run, and restores the cluster from
-// a snapshot and the encrypted keys: on the hosts of two masters and on another machine,
-// with a controller that is killed while keys and data come to the hosts. Credentials of
-// clients stay valid. Then the third master comes back.
+// restoredElsewhere empties all masters while the minions run, and restores the
+// cluster from a snapshot and the encrypted keys: on the hosts of two masters and on
+// another machine, with a controller that is killed while it sends keys and data to
+// the hosts. Credentials of clients stay valid. Then the third master comes back.
 func restoredElsewhere(s *site) {
 	good := s.inventory()
 	identity, public := s.identity()
@@ -47,7 +47,7 @@ func restoredElsewhere(s *site) {
 		}
 	}
 	s.T.Logf("the controller was killed %d times", killed)
-	// An installation would let the members without data begin an empty cluster.
+	// An installation would start the members without data as an empty cluster.
 	if s.Shell("m2", "test ! -e /etc/deployer/etcd-restore-unfinished || echo unfinished") == "" {
 		s.T.Error("the restore was not killed before the members had their data")
 	} else {
@@ -94,7 +94,7 @@ func (s *site) requireStopped(program string, hosts ...string) {
 	}
 }
 
-// identity makes a key of age and returns the path of its file, and its public key.
+// identity creates an age key and returns the path of its file, and its public key.
 func (s *site) identity() (file, public string) {
 	s.T.Helper()
 	text, public, err := secrets.Generate()

@@ -59,8 +59,9 @@ func memberRemoved(s *site) {
 	s.requireReplaced("m3", before)
 }
 
-// memberDataLost removes the data of a member that has served. Its unit does not start it
-// empty, even when the leader changes; install replaces it.
+// memberDataLost removes the data of a member that has served. Its unit does not
+// start the member without data, even when the leader changes; install replaces the
+// member.
 func memberDataLost(s *site) {
 	before := s.etcdMember("m2")
 	s.Shell("m2", "systemctl stop etcd; rm -rf /var/lib/etcd/member; systemctl start --no-block etcd")
@@ -72,8 +73,8 @@ func memberDataLost(s *site) {
 	s.requireReplaced("m2", before)
 }
 
-// memberStuck adds a learner that nobody starts. No other member can be replaced then;
-// its own replacement removes it.
+// memberStuck adds a learner that does not start. Then no other member can be
+// replaced; the replacement of the learner removes it.
 func memberStuck(s *site) {
 	before := s.etcdMember("m3")
 	s.Shell("m1", etcdctl+"member remove "+before.ID)

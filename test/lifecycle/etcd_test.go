@@ -38,8 +38,8 @@ func onlySnapshot(s *site, dir string) string {
 	return files[0]
 }
 
-// requireRestored checks that the cluster has what was written before a backup, and not
-// what was written after it.
+// requireRestored checks that the cluster has the objects from before a backup, and
+// not those from after it.
 func (s *site) requireRestored(master string) {
 	s.T.Helper()
 	maps := s.Kubectl(master, "get configmaps -o name")
@@ -53,8 +53,8 @@ func (s *site) requireRestored(master string) {
 }
 
 // etcdRestored restores an older snapshot on three masters, with a controller that is
-// killed at every change, and then the same one again. A client that watches all the time has
-// the restored objects, and sees no resource version go backwards.
+// killed at every change, and then the same one again. A client that watches during
+// the restore gets the restored objects, and sees no resource version go backwards.
 func etcdRestored(s *site) {
 	s.writeBeforeBackup()
 	file := s.backup()
@@ -80,8 +80,8 @@ func etcdRestored(s *site) {
 	s.unchanged("after the second restore")
 }
 
-// startWithoutQuorum switches a host on whose etcd finds no majority, so that the boot does
-// not end, and waits until it answers.
+// startWithoutQuorum switches a host on whose etcd has no majority, so that the boot
+// does not end, and waits until the host answers.
 func (s *site) startWithoutQuorum(host string) {
 	s.T.Helper()
 	ctx, stop := context.WithCancel(s.T.Context())
@@ -95,9 +95,9 @@ func (s *site) startWithoutQuorum(host string) {
 	starting.Wait()
 }
 
-// quorumLost cuts the power of two of three masters, recovers from the one that is left,
-// whose member was started again and serves no client, and lets the others come back as new
-// ones.
+// quorumLost cuts the power of two of three masters, recovers the cluster from the
+// remaining one, whose member has restarted and serves no client, and adds the others
+// again as new members.
 func quorumLost(s *site) {
 	good := s.inventory()
 	s.writeBeforeBackup()
@@ -131,7 +131,8 @@ func quorumLost(s *site) {
 	})
 	s.Must("scale-down", "--dead", "m2", "m3", "--yes", "--allow-masters")
 	for _, h := range []string{"m2", "m3"} {
-		// One at a time: together they would be the old cluster again.
+		// The hosts start one at a time: together their members would form the old
+		// cluster again.
 		s.startWithoutQuorum(h)
 		s.setRoles([]string{"m1", h}, minions)
 		s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "etcd")["allow_even"] = true })

@@ -14,9 +14,9 @@ import (
 // authorityKeys are the keys of the authorities on a master.
 var authorityKeys = []string{"/etc/kubernetes/pki/ca.key", "/etc/kubernetes/pki/etcd/ca.key", "/etc/kubernetes/pki/front-proxy-ca.key"}
 
-// externalAuthorities takes the keys of all authorities from the masters, and has every
-// certificate requested and signed with openssl from then on. The masters get the keys back
-// at the end.
+// externalAuthorities removes the keys of all authorities from the masters. From then
+// on every certificate is requested by deployer and signed with openssl. The masters
+// get the keys back at the end.
 func externalAuthorities(s *site) {
 	pki := s.pki()
 	inventory, err := os.ReadFile(s.Inventory)
@@ -36,7 +36,7 @@ func externalAuthorities(s *site) {
 		s.Shell(m, "rm -f "+strings.Join(authorityKeys, " "))
 	}
 	s.Must("runs", "purge", "--yes", "-i", s.Inventory) // a rotation may have left copies of the keys for revert
-	// A master has no certificate of deployer's own yet.
+	// The masters do not have the certificate super-admin yet.
 	o = s.Deployer("install")
 	s.RequireExit(o, 4)
 	s.RequireTexts(o.All(), "certificate super-admin", "deployer certs requests", "nothing was changed")
@@ -69,8 +69,9 @@ func externalAuthorities(s *site) {
 	s.unchanged("with authorities of deployer again")
 }
 
-// pki copies the authorities from a master to a directory of the controller, as the team
-// that owns them has it. Each master keeps a copy of the keys for the end of the scenario.
+// pki copies the authorities from a master to a directory of the controller, as the
+// team has them that owns the authorities. Each master keeps a copy of the keys for
+// the end of the scenario.
 func (s *site) pki() string {
 	dir := s.T.TempDir()
 	for i, name := range []string{"cluster", "etcd", "front-proxy"} {
@@ -86,7 +87,7 @@ func (s *site) pki() string {
 	return dir
 }
 
-// sign signs the requests that are out, as the guide says.
+// sign signs the open requests as the guide describes.
 func (s *site) sign(pki, days string) {
 	s.T.Helper()
 	cmd := exec.CommandContext(s.T.Context(), "sh", "-ec", `for csr in requests/*/*/*.csr; do

@@ -4,13 +4,13 @@ package lifecycle
 
 import "deployer/test/harness"
 
-// haproxyCluster lets HAProxy be the API proxy of nodes.
+// haproxyCluster makes HAProxy the API proxy of nodes.
 func haproxyCluster(s *site) { s.proxyKind("haproxy") }
 
-// nginxCluster lets nginx be the API proxy of nodes, as by default.
+// nginxCluster makes nginx, the default, the API proxy of nodes.
 func nginxCluster(s *site) { s.proxyKind("nginx") }
 
-// proxyKind sets the program of the API proxies, for the scenarios behind too.
+// proxyKind sets the program of the API proxies, also for the following scenarios.
 func (s *site) proxyKind(kind string) {
 	s.T.Helper()
 	s.fullCluster()
@@ -22,8 +22,8 @@ func (s *site) proxyKind(kind string) {
 	}
 }
 
-// haproxyReload takes a master out and adds it again: the HAProxy of each minion gets its
-// list of masters by reload.
+// haproxyReload removes a master from the cluster and adds it again: the HAProxy of
+// each minion gets its list of masters by reload.
 func haproxyReload(s *site) {
 	before := map[string]string{}
 	for _, n := range minions {

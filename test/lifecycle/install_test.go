@@ -33,8 +33,8 @@ func smallCluster(s *site) {
 	s.suite.target = s.ProberTarget("n1", "n2")
 }
 
-// hostsJoin adds a minion, and then two masters, that are new in the inventory. Nothing is
-// restarted on the minions that are there, but for what knows the masters.
+// hostsJoin adds a new minion and then two new masters to the inventory. On the other
+// minions only programs restart whose configuration contains the masters.
 func hostsJoin(s *site) {
 	before, proxies := s.processes("m1", "n1", "n2"), map[string]string{}
 	for _, n := range []string{"n1", "n2"} {
@@ -77,7 +77,7 @@ func (s *site) requireMembers(want ...string) {
 	s.T.Helper()
 	var got []string
 	for line := range strings.Lines(s.etcdctl(want[0], "member list")) {
-		// ID, status, name, peers, clients, learner
+		// The columns of the line are ID, status, name, peers, clients and learner.
 		if f := strings.Split(strings.TrimSpace(line), ", "); len(f) == 6 && f[1] == "started" && f[5] == "false" {
 			got = append(got, f[2])
 		} else {
@@ -90,7 +90,7 @@ func (s *site) requireMembers(want ...string) {
 	}
 }
 
-// unchanged checks that install finds nothing to do.
+// unchanged checks that install changes nothing.
 func (s *site) unchanged(when string) {
 	s.T.Helper()
 	events, r := s.Events(s.Must("install", "--output", "json"))

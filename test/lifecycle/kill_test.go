@@ -2,15 +2,15 @@
 
 package lifecycle
 
-// changed fits the end of a step that has changed something.
+// changed reports whether an event is the end of a step that has changed something.
 func changed(e map[string]any) bool {
 	result, _ := e["result"].(map[string]any)
 	return e["type"] == "step.end" && result["status"] == "changed"
 }
 
-// killAtEveryChange runs a command that is killed at its first change, and then another one
-// that continues it and is killed in the same way, until it ends. It fails without progress,
-// and after fewer than five kills.
+// killAtEveryChange runs the command first, kills it at its first change, and then
+// runs and kills the continuation then in the same way until it completes. The test
+// fails when there is no progress, and when there were fewer than five kills.
 func (s *site) killAtEveryChange(first, then []string) {
 	s.T.Helper()
 	killed := 0

@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scenarios in the order in which they run, on one cluster. Each leaves the cluster as its
-// inventory says and can be run alone: -run 'TestLifecycle/NAME'.
+// scenarios are the scenarios in the order in which they run, on one cluster. Each
+// leaves the cluster as its inventory says and can be run alone: -run
+// 'TestLifecycle/NAME'.
 var scenarios = []scenario{
 	{name: "hosts_join", begin: smallCluster, run: hostsJoin, tolerate: prober.Tolerance{NotReady: []string{"m2", "m3", "n3"}}},
 	{name: "apiserver_flag", run: apiserverFlag},

@@ -11,9 +11,9 @@ import (
 	"deployer/test/harness"
 )
 
-// bgpSessionsChange leads the nodes from a full mesh to reflectors, to other reflectors and
-// back, with a plan and with controllers that are killed, while every node sends each pod
-// 20 packets a second. No packet is lost.
+// bgpSessionsChange switches the nodes from a full mesh to reflectors, to other
+// reflectors and back, with a plan and with controllers that are killed, while every
+// node sends each pod 20 packets a second. No packet is lost.
 func bgpSessionsChange(s *site) {
 	good := s.inventory()
 	s.startPings()
@@ -37,7 +37,7 @@ func bgpSessionsChange(s *site) {
 	u.Kill()
 	for range changeKills {
 		if s.KillAfter(time.Duration(s.suite.random.Int64N(int64(20*time.Second))), "resume") == 0 {
-			break // it came to its end before
+			break // the run ended before
 		}
 	}
 	s.Must("install")
@@ -64,7 +64,7 @@ func (s *site) requireSessions(want map[string]int, when string) {
 	}
 }
 
-// startPings has every node send packets to each pod of the pod network.
+// startPings makes every node send packets to each pod of the pod network.
 func (s *site) startPings() {
 	s.T.Helper()
 	pods := strings.Fields(s.Kubectl("m1", `get pods -A --no-headers -o custom-columns=IP:.status.podIP,HOST:.spec.hostNetwork | awk '$2 == "<none>" {print $1}'`))

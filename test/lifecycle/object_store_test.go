@@ -14,8 +14,9 @@ import (
 	"deployer/test/s3server"
 )
 
-// backupsInObjectStore lets the members copy their snapshots to a store that is not there at
-// first, and restores one of them after all snapshots on the hosts are gone.
+// backupsInObjectStore configures copies of the members' snapshots in an object
+// store, whose bucket does not exist at first, and restores one of them after all
+// snapshots on the hosts are gone.
 func backupsInObjectStore(s *site) {
 	good := s.inventory()
 	server := s3server.StartIn(s.T, s.Lab, plan.Controller().String()+":9000")
@@ -35,7 +36,8 @@ func backupsInObjectStore(s *site) {
 	}
 	s.writeBeforeBackup()
 
-	// The bucket does not exist: the unit of the member that saves fails, and the others' not.
+	// The bucket does not exist: only the unit of the member that saves the snapshot
+	// fails.
 	failed := ""
 	for _, m := range masters {
 		failed += s.Shell(m, "systemctl start deployer-etcd-backup; systemctl is-failed deployer-etcd-backup || true") + " "
@@ -57,7 +59,8 @@ func backupsInObjectStore(s *site) {
 	if err := json.Unmarshal([]byte(s.Must("etcd", "backups", "--output", "json").Stdout), &list); err != nil {
 		s.T.Fatal(err)
 	}
-	// Two runs of the timer's unit: the snapshot of the first was copied by the second.
+	// After two runs of the timer's unit the store has both snapshots: the second run
+	// has copied that of the first.
 	if len(list.Backups) != 2 || !strings.HasPrefix(path.Base(list.Backups[0].Snapshot), "scheduled-") {
 		s.T.Fatalf("the store has %v, want two snapshots of the members", list.Backups)
 	}

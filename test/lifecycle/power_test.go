@@ -48,8 +48,8 @@ func drainAndReboot(s *site) {
 	s.Must("verify")
 }
 
-// allHostsOff cuts the power of all hosts at once and switches them on again: the cluster
-// comes back by itself, and install finds nothing to do.
+// allHostsOff cuts the power of all hosts at once and switches them on again: the
+// cluster recovers without deployer, and install changes nothing.
 func allHostsOff(s *site) {
 	for _, h := range nodes {
 		if err := s.Kill(s.T.Context(), h); err != nil {

@@ -77,8 +77,9 @@ func (s *site) watchConfigMaps() *configMapWatch {
 	return w
 }
 
-// served keeps a resource version that the API has served. A list through a watch has the
-// versions of its objects, which may be old, so only lists and bookmarks must not go backwards.
+// served records a resource version that the API has served. A list through a watch
+// has the versions of its objects, which may be old, so only lists and bookmarks must
+// not go backwards.
 func (w *configMapWatch) served(by, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +132,8 @@ func (w *configMapWatch) requireCurrent(s *site) {
 	w.problems = nil
 }
 
-// requireRaised checks after a restore that the API serves resource versions above one from
-// before it only, and that a watch from there is told to list again.
+// requireRaised checks after a restore that the API serves only resource versions
+// above before, and that a watch from before gets the error to list again.
 func (w *configMapWatch) requireRaised(s *site, before uint64) {
 	s.T.Helper()
 	w.requireCurrent(s)

@@ -14,8 +14,8 @@ func (s *site) serving(master string) {
 	s.Shell(master, "for i in $(seq 120); do kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz >/dev/null 2>&1 && exit 0; sleep 0.5; done; exit 1")
 }
 
-// encryptionKeyRotated replaces the key that encrypts Secrets, with a controller that is
-// killed again and again. After each kill every API server reads every Secret.
+// encryptionKeyRotated replaces the key that encrypts Secrets, with a controller that
+// is killed repeatedly. After each kill every API server reads every Secret.
 func encryptionKeyRotated(s *site) {
 	written := 0
 	write := func() {

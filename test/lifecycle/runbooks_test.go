@@ -17,14 +17,15 @@ import (
 // runbookBlock finds the commands of docs/guides/runbooks.md with their names.
 var runbookBlock = regexp.MustCompile("(?ms)^```sh ([a-z-]+)\n(.*?)^```$")
 
-// runbook runs the commands of a block of the runbooks as they stand there, with the id of
-// the run in question. They end with exit code 0 or one of the others.
+// runbook runs the commands of a block of the runbooks as they stand there, with run
+// in the place of RUN. They must end with exit code 0 or one of others.
 func (s *site) runbook(block, run string, others ...int) (output string) {
 	s.T.Helper()
 	return s.runbookWith(block, []string{"RUN", run}, others...)
 }
 
-// runbookWith is runbook with other words of the page, each before what it stands for.
+// runbookWith works like runbook with further replacements: words has pairs of a word
+// of the page and its replacement.
 func (s *site) runbookWith(block string, words []string, others ...int) (output string) {
 	s.T.Helper()
 	page, err := os.ReadFile("../../docs/guides/runbooks.md")
@@ -59,7 +60,8 @@ func (s *site) runbookWith(block string, words []string, others ...int) (output 
 	return ""
 }
 
-// runbooks makes the troubles of the page of runbooks and runs its commands.
+// runbooks causes the failures that the page of runbooks describes, and runs its
+// commands.
 func runbooks(s *site) {
 	good := s.inventory()
 	before := s.Digests("/var/lib/kubelet/config.yaml", nodes)

@@ -12,7 +12,7 @@ import (
 	"deployer/test/harness"
 )
 
-// scaleDown takes hosts out of the cluster.
+// scaleDown removes hosts from the cluster.
 func (s *site) scaleDown(args ...string) {
 	s.T.Helper()
 	s.Must(append([]string{"scale-down", "--yes", "--allow-masters"}, args...)...)
@@ -28,8 +28,8 @@ func (s *site) requireNodes(master string, want ...string) {
 	}
 }
 
-// comeBack installs the inventory again, which has the hosts that had left. Their nodes are
-// cordoned before they register, and tested before they take pods.
+// comeBack installs the full inventory, which has the removed hosts again. Their nodes
+// are cordoned before they register, and tested before they take pods.
 func (s *site) comeBack(left ...string) {
 	s.T.Helper()
 	events, _ := s.Events(s.Must("install", "--output", "json"))
@@ -45,7 +45,7 @@ func (s *site) comeBack(left ...string) {
 	s.requireMembers(masters...)
 }
 
-// minionLeaves takes a minion out and adds it again. Nothing is restarted on the others.
+// minionLeaves removes a minion and adds it again. Nothing restarts on the others.
 func minionLeaves(s *site) {
 	before := s.processes("m1", "m2", "m3", "n1", "n2")
 	s.scaleDown("n3")
@@ -57,8 +57,9 @@ func minionLeaves(s *site) {
 	s.requireProcesses(before, "when a minion left and came back")
 }
 
-// firstMasterLeaves stops etcd on the first master. Another master must not leave now, as
-// etcd would lose its quorum; the first one may, and comes back.
+// firstMasterLeaves stops etcd on the first master. The removal of another master is
+// refused, as etcd would lose its quorum; the first one can be removed, and is added
+// again.
 func firstMasterLeaves(s *site) {
 	s.Shell("m1", "systemctl stop etcd")
 	o := s.Deployer("scale-down", "--yes", "--allow-masters", "m2")
@@ -72,8 +73,8 @@ func firstMasterLeaves(s *site) {
 	s.Must("verify")
 }
 
-// deadMaster cuts a master's power, has the cluster forget it, and lets the host come back
-// as a new one.
+// deadMaster cuts a master's power, removes it from the cluster, and adds the host
+// again as a new one.
 func deadMaster(s *site) {
 	if err := s.Kill(s.T.Context(), "m2"); err != nil {
 		s.T.Fatal(err)
@@ -95,8 +96,8 @@ func deadMaster(s *site) {
 	s.requireMembers(masters...)
 }
 
-// joinBesideDeadHost adds a minion while another one has no power: the new one takes pods,
-// and the run says whom it could not reach.
+// joinBesideDeadHost adds a minion while another one has no power: the new one takes
+// pods, and the run names the host that it could not reach.
 func joinBesideDeadHost(s *site) {
 	s.scaleDown("n3")
 	if err := s.Kill(s.T.Context(), "n2"); err != nil {
@@ -130,8 +131,9 @@ func killedRemoval(s *site) {
 	s.comeBack("m3")
 }
 
-// minionsBecomeMasters makes two minions masters and minions again, while their pods run on:
-// three members of etcd are five and three.
+// minionsBecomeMasters turns two minions into masters and back into minions, while
+// their pods keep running: etcd grows from three members to five and shrinks to
+// three.
 func minionsBecomeMasters(s *site) {
 	good := s.inventory()
 	more := []string{"m1", "m2", "m3", "n1", "n2"}

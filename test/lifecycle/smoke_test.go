@@ -13,14 +13,15 @@ import (
 	"deployer/test/prober"
 )
 
-// singleMaster is what clients may notice of the upgrade and rollback of a cluster with one
-// master: no API answers while its API server and its etcd restart, and nodes may be not Ready
-// while their kubelets restart. Traffic of the Service may not notice it.
+// singleMaster is the tolerance for the upgrade and the rollback of a cluster with
+// one master: no API answers while its API server and its etcd restart, and nodes may
+// be not Ready while their kubelets restart. Traffic of the Service may not notice
+// it.
 var singleMaster = prober.Tolerance{Gap: time.Minute, PodGap: prober.Retry, NotReady: []string{"m1", "n1", "n2"}}
 
-// TestSmoke is the life of a small cluster in minutes: a minion joins, an upgrade is killed
-// and continued by a controller that has no logs, a third controller rolls it back, the
-// minion leaves, the hosts are reset. The API proxies are HAProxy.
+// TestSmoke tests the life of a small cluster in minutes: a minion joins, an upgrade
+// is killed and continued by a controller that has no logs, a third controller rolls
+// it back, the minion leaves, the hosts are reset. The API proxies are HAProxy.
 func TestSmoke(t *testing.T) {
 	h := harness.New(t, "lifecycle", plan.Spec{Masters: 1, Minions: 2})
 	s := &site{Site: h}

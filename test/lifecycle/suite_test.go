@@ -16,22 +16,22 @@ import (
 	"deployer/test/prober"
 )
 
-// scenario is something that is done to a cluster beside the prober.
+// scenario is an operation or failure of a cluster, which runs beside the prober.
 type scenario struct {
 	name string
-	// begin brings the cluster into the state that the scenario begins with; by default it
-	// installs what the inventory names.
+	// begin brings the cluster into the state that the scenario begins with; by
+	// default it installs the inventory.
 	begin func(*site)
 	run   func(*site)
-	// end undoes what begin has done, without the prober.
+	// end reverses begin, without the prober.
 	end      func(*site)
 	tolerate prober.Tolerance
 	// outage is true when the whole cluster is off for a while. Outages that clients
-	// notice are printed and stored, and do not count.
+	// notice are printed and stored, and do not fail the scenario.
 	outage bool
 }
 
-// site is the cluster of the scenarios, charged to one of them.
+// site is the cluster of the scenarios, for one of them.
 type site struct {
 	*harness.Site
 	suite *suite
@@ -47,7 +47,7 @@ type suite struct {
 	file    string
 }
 
-// result is what is kept of a scenario.
+// result is the stored result of a scenario.
 type result struct {
 	Scenario string        `json:"scenario"`
 	Passed   bool          `json:"passed"`
@@ -98,7 +98,7 @@ func newSuite(t *testing.T, h *harness.Site) *suite {
 }
 
 // scenario runs a scenario beside the prober and checks what clients noticed. After a
-// failure it installs the full inventory again, for the scenarios behind it.
+// failure it installs the full inventory again, for the following scenarios.
 func (s *suite) scenario(t *testing.T, sc scenario) {
 	on := &site{s.site.On(t), s}
 	began := time.Now()
@@ -109,7 +109,8 @@ func (s *suite) scenario(t *testing.T, sc scenario) {
 		on.fullCluster()
 	}
 	p := prober.Start(s.target)
-	// In a function of its own: a fatal failure ends this goroutine.
+	// The deferred function also runs after a fatal failure, which ends this
+	// goroutine.
 	defer func() {
 		time.Sleep(settle)
 		r.Report = p.Stop()
@@ -132,7 +133,7 @@ func (s *suite) scenario(t *testing.T, sc scenario) {
 	sc.run(on)
 }
 
-// recover lets a cluster be whole again after a scenario that failed.
+// recover repairs the cluster after a scenario that failed.
 func (s *site) recover() {
 	if err := os.WriteFile(s.Inventory, s.suite.full, 0o600); err != nil {
 		s.T.Error(err)

@@ -18,10 +18,11 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// blockedNode upgrades while the budget of an application allows no eviction from n2. As a
-// critical host n2 stops the upgrade; as a host that may fail it is reported while n3, in the
-// same batch, is upgraded. Each time it takes pods again, and it is upgraded when the budget allows it. A
-// load balancer hears of every node that loses its pods.
+// blockedNode upgrades while the PodDisruptionBudget of an application allows no
+// eviction from n2. As a critical host n2 stops the upgrade; as a host that may fail
+// it is reported while n3, in the same batch, is upgraded. Each time n2 is uncordoned
+// again, and it is upgraded when the budget allows it. A load balancer gets the
+// events of every node that loses its pods.
 func blockedNode(s *site) {
 	balancer := s.loadBalancer()
 	good := s.inventory()
@@ -61,10 +62,10 @@ func blockedNode(s *site) {
 	s.unchanged("after the upgrade")
 }
 
-// cpuManagerPolicy gives the kubelets another policy of the CPU manager, which asks for
-// drained nodes: install refuses it, an upgrade pauses behind its first minion, and its
-// continuation changes the others. The way back is an upgrade too, and a rollback of it changes
-// the policy once more.
+// cpuManagerPolicy changes the kubelets' policy of the CPU manager, which requires
+// drained nodes: install refuses it, an upgrade pauses after its first minion, and
+// its continuation changes the others. The change to the former policy is an upgrade
+// too, and its rollback sets the new policy again.
 func cpuManagerPolicy(s *site) {
 	good := s.inventory()
 	s.Edit(func(inv map[string]any) {
@@ -101,8 +102,9 @@ func cpuManagerPolicy(s *site) {
 	s.unchanged("after the way back")
 }
 
-// memoryManagerPolicy gives the kubelets of the minions another policy of the memory manager
-// and takes the upgrade back. A kubelet refuses to start with the state of another policy.
+// memoryManagerPolicy changes the memory manager's policy of the minions' kubelets by
+// an upgrade, and rolls that back. A kubelet refuses to start with the state of
+// another policy.
 func memoryManagerPolicy(s *site) {
 	good := s.inventory()
 	state := func(when, want string) {
@@ -170,8 +172,8 @@ func (s *site) rolloutSteps(minions ...string) string {
 	return file
 }
 
-// blockEvictions runs an application of two replicas of which the node has one and none can
-// have the other, with a budget that asks for one.
+// blockEvictions runs an application of two replicas of which one runs on the node
+// and the other fits nowhere, with a PodDisruptionBudget that requires one.
 func (s *site) blockEvictions(node string) {
 	s.T.Helper()
 	s.Shell("m1", fmt.Sprintf(`cat > /tmp/blocked.yaml <<'EOF'
@@ -206,7 +208,7 @@ kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f /tmp/blocked.yaml`, nod
 	})
 }
 
-// loadBalancer is a server of hooks, which keeps what it is told.
+// loadBalancer is an HTTP server for hooks of deployer, which records the requests.
 type loadBalancer struct {
 	url string
 
@@ -228,7 +230,7 @@ func (s *site) loadBalancer() *loadBalancer {
 	return b
 }
 
-// ServeHTTP keeps a request.
+// ServeHTTP records a request.
 func (b *loadBalancer) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

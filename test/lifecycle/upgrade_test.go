@@ -17,15 +17,16 @@ import (
 // newer is the version of Kubernetes to which the cluster is upgraded.
 const newer = plan.Kubernetes
 
-// setVersion sets the version of Kubernetes in the inventory, for the scenarios behind too.
+// setVersion sets the version of Kubernetes in the inventory, also for the following
+// scenarios.
 func (s *site) setVersion(version string) {
 	s.T.Helper()
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = version })
 	s.suite.full = s.inventory()
 }
 
-// olderCluster installs the full cluster with the older version, or takes an upgrade back,
-// whichever controllers ran it.
+// olderCluster installs the full cluster with the older version, or rolls an upgrade
+// back, whichever controllers ran it.
 func olderCluster(s *site) {
 	s.fullCluster()
 	if s.kubelets()["n1"] == newer {
@@ -84,8 +85,8 @@ func (s *site) requireUncordoned(when string) {
 	}
 }
 
-// apiserverOnly upgrades the API servers alone, which restarts nothing on any minion and
-// moves no pod, and takes it back.
+// apiserverOnly upgrades only the API servers, which restarts nothing on any minion
+// and moves no pod, and rolls that back.
 func apiserverOnly(s *site) {
 	before := s.processes(minions...)
 	s.Must("upgrade", "--to", newer, "--only", "kube-apiserver")
@@ -97,7 +98,8 @@ func apiserverOnly(s *site) {
 	s.unchanged("after the rollback")
 }
 
-// upgradeAll upgrades everything, with drained nodes, after install has refused to.
+// upgradeAll upgrades all components, with drained nodes, after install has refused
+// the new version.
 func upgradeAll(s *site) {
 	good := s.inventory()
 	s.setVersion(newer)
@@ -120,7 +122,7 @@ func upgradeAll(s *site) {
 	s.unchanged("after the upgrade")
 }
 
-// rollbackAborted takes the upgrade back, is interrupted, and continues.
+// rollbackAborted rolls the upgrade back. The rollback is interrupted and continued.
 func rollbackAborted(s *site) {
 	u := s.StartRun("rollback", "--yes", "--lower-minor")
 	u.Until("the first change", changed)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// apiCaller makes requests to the API over connections that it keeps, as clients do. It
-// gives them up after a failure: a client that is started anew would have none.
+// apiCaller makes requests to the API over connections that it keeps, as clients do.
+// It closes them after a failure, like a client that is started again.
 type apiCaller struct {
 	target    Target
 	client    Client

@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	// etcdInterval is the time from the end of one look at etcd's members to the next.
+	// etcdInterval is the time from the end of one check of etcd's members to the
+	// begin of the next.
 	etcdInterval = 250 * time.Millisecond
-	// etcdTimeout is longer than that of an attempt: a member that is slow is not down.
+	// etcdTimeout is the limit for the answers of a member. It is longer than that of
+	// an attempt, so that a slow member is not down.
 	etcdTimeout = 5 * time.Second
 )
 
-// etcdWatch watches the health of each voting member. A member is down while it does not
-// answer a read of its own data; that is also so before its first leader.
+// etcdWatch watches the health of each voting member. A member is down while it does
+// not answer a read of its own data; a member that knows no leader yet is down, too.
 type etcdWatch struct {
 	transport *http.Transport
 	urls      map[string]string // the URL of each known member by its name
 	seeds     []string
-	most      int // members down at one time
+	most      int // maximum number of members that were down at one time
 	mostAt    time.Time
-	members   int // the most voting members
+	members   int // maximum number of voting members
 	down      map[string]*span
 }
 
@@ -52,8 +54,8 @@ func (w *etcdWatch) run(stop <-chan struct{}) {
 	}
 }
 
-// look checks all members. Members that do not answer are looked up again: a member that
-// was removed in between is not down.
+// look checks all members. It reads the list of members again when one of them does
+// not answer: a member that was removed meanwhile is not down.
 func (w *etcdWatch) look(now time.Time) {
 	members := w.list()
 	if members != nil {
@@ -108,7 +110,7 @@ func (w *etcdWatch) list() map[string]string {
 		}
 		found := map[string]string{}
 		for _, m := range answer.Members {
-			if m.Name != "" && !m.Learner && len(m.ClientURLs) > 0 { // without a name it has never started
+			if m.Name != "" && !m.Learner && len(m.ClientURLs) > 0 { // a member without a name has never started
 				found[m.Name] = m.ClientURLs[0]
 			}
 		}

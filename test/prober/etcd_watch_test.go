@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fakeEtcd is a set of members that know of each other.
+// fakeEtcd is a set of members that have the same list of members.
 type fakeEtcd struct {
 	lock    sync.Mutex
 	members []etcdMember
@@ -46,7 +46,7 @@ func TestEtcdWatch(t *testing.T) {
 		f.add(t, name, false)
 	}
 	f.add(t, "m4", true)
-	f.members = append(f.members, etcdMember{ClientURLs: nil}) // added, and never started
+	f.members = append(f.members, etcdMember{ClientURLs: nil}) // a member that was added and has not started
 	w := newEtcdWatch(Target{Etcd: f.members[0].ClientURLs, EtcdDial: new(net.Dialer).DialContext})
 	now := time.Now()
 	second := func(n int) time.Time { return now.Add(time.Duration(n) * time.Second) }
@@ -86,7 +86,7 @@ func TestEtcdWatch(t *testing.T) {
 	}
 }
 
-// TestRemovedMember stops a member that has left: it is not down.
+// TestRemovedMember stops a member after its removal: it does not count as down.
 func TestRemovedMember(t *testing.T) {
 	f := &fakeEtcd{}
 	for _, name := range []string{"m1", "m2", "m3"} {

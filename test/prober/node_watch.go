@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// nodeInterval is the time from the end of one look at the nodes to the next.
+// nodeInterval is the time from the end of one check of the nodes to the begin of the
+// next.
 const nodeInterval = time.Second
 
-// nodeWatch watches the condition Ready of all nodes, through the first client that gets
-// an answer. Times without an answer count for the state before them.
+// nodeWatch watches the condition Ready of all nodes, through the first client that
+// gets an answer. While no client gets an answer, the last state counts.
 type nodeWatch struct {
 	callers  []*apiCaller
 	notReady map[string]*span
 }
 
-// nodeList is the part of a NodeList that is read.
+// nodeList is the part of a NodeList that nodeWatch reads.
 type nodeList struct {
 	Items []struct {
 		Metadata struct{ Name string }

@@ -1,13 +1,13 @@
-// Package prober uses a cluster as its clients do while something is done to it, and
-// measures what they notice. From each client, which is a host with a local API proxy, it
-// writes and reads an object through that proxy, resolves a name with the cluster's DNS,
-// and requests a Service, each of the four every 200 ms; it also watches the health of
-// etcd's members and the readiness of the nodes.
+// Package prober uses a cluster as its clients do while an operation or failure of
+// the cluster is in progress, and measures failures and delays. From each client,
+// which is a host with a local API proxy, it writes and reads an object through that
+// proxy, resolves a name with the cluster's DNS, and requests a Service, each of the
+// four every 200 ms; it also watches the health of etcd's members and the readiness
+// of the nodes.
 //
-// A call is what a client wants done: it makes attempts until one succeeds or [Retry] is
-// over. So a call can have failed attempts without having failed. A gap is the time from
-// the first attempt that did not succeed, or from the begin of a slow attempt, to the
-// end of the next success.
+// A call makes attempts until one succeeds or [Retry] is over, so that a call can
+// succeed after failed attempts. A gap is the time from the first attempt that did
+// not succeed, or from the begin of a slow attempt, to the end of the next success.
 package prober
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Times of the calls, which are those of a patient person with kubectl or curl.
+// The times of the calls are those of a patient user of kubectl or curl.
 const (
 	Interval       = 200 * time.Millisecond // from the begin of one call to that of the next
 	AttemptTimeout = 2 * time.Second
@@ -28,11 +28,11 @@ const (
 	backoff        = 200 * time.Millisecond // between two attempts
 )
 
-// ErrClientDown is returned by [Client.Dial] while the client's host is switched off. A
-// call of such a client is no call.
+// ErrClientDown is returned by [Client.Dial] while the client's host is switched off.
+// The prober does not count a call of such a client.
 var ErrClientDown = errors.New("the host of the client is switched off")
 
-// DialFunc opens a connection from some host.
+// DialFunc opens a connection from a host.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Client is a host on which calls are made.
@@ -41,8 +41,8 @@ type Client struct {
 	Dial DialFunc // from that host
 }
 
-// Target is the cluster as its clients see it. A kind of call whose address is empty is
-// not made.
+// Target is the cluster as its clients see it. The prober makes no calls of a kind
+// whose address is empty.
 type Target struct {
 	Clients []Client
 
@@ -50,12 +50,12 @@ type Target struct {
 	APITLS    *tls.Config
 	Namespace string // namespace with a ConfigMap for each client, see [ConfigMap]
 
-	DNS  string // HOST:PORT of the cluster's DNS
-	Name string // the name that is resolved, with its last dot
+	DNS  string // address of the cluster's DNS, HOST:PORT
+	Name string // fully qualified name to resolve, with the final dot
 
 	Service string // URL of the Service
 
-	Etcd     []string // client URLs of members to begin with
+	Etcd     []string // client URLs of the first members; the prober learns of others
 	EtcdTLS  *tls.Config
 	EtcdDial DialFunc // from the network of the members
 }
@@ -102,7 +102,7 @@ func Start(target Target) *Prober {
 	return p
 }
 
-// Stop ends the calls, waits for those in flight, and returns what was seen.
+// Stop ends the calls, waits for those in flight, and returns the observations.
 func (p *Prober) Stop() Report {
 	close(p.stop)
 	p.running.Wait()
@@ -125,7 +125,8 @@ func (p *Prober) loop(client, kind string, attempt func(context.Context) error) 
 	})
 }
 
-// pause waits for d, and reports false when stop is closed, also when d is over.
+// pause waits for d, and returns false when stop is closed, even when d has passed by
+// then.
 func pause(stop <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-stop:
@@ -140,7 +141,7 @@ func pause(stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// kinds in the order of reports.
+// kinds are the kinds of calls in the order of reports.
 var kinds = []string{KindWrite, KindRead, KindDNS, KindService}
 
 func byKind(a, b *tally) int {

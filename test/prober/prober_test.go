@@ -15,7 +15,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// fakeCluster answers API, Service and DNS on loopback; the API fails while it is told to.
+// fakeCluster answers API, Service and DNS on loopback; the API fails while fails is
+// set, and hangs while hangs is set.
 type fakeCluster struct {
 	*httptest.Server
 	fails, hangs atomic.Bool
@@ -25,7 +26,7 @@ func newFakeCluster(t *testing.T) (*fakeCluster, Target) {
 	t.Helper()
 	f := &fakeCluster{}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server hears of the end of a client only behind the body
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices the end of a client only after it has read the body
 		switch {
 		case r.URL.Path == "/ok":
 		case f.hangs.Load():
@@ -77,8 +78,8 @@ func nameServer(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-// TestGap lets the API fail for a while: the gap of its calls is that while, and a call
-// fails only when retries do not cover it.
+// TestGap makes the API fail for a time: the gap of its calls is that time, and a
+// call fails only when the time exceeds the retries.
 func TestGap(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -125,7 +126,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestOutageAtTheEnd counts an outage that lasts until the prober is stopped.
+// TestOutageAtTheEnd checks that an outage counts that lasts until Stop.
 func TestOutageAtTheEnd(t *testing.T) {
 	t.Parallel()
 	f, target := newFakeCluster(t)
@@ -139,7 +140,7 @@ func TestOutageAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestClientDown makes no call from a host that is switched off.
+// TestClientDown checks that calls from a host that is switched off do not count.
 func TestClientDown(t *testing.T) {
 	t.Parallel()
 	_, target := newFakeCluster(t)
@@ -156,7 +157,7 @@ func TestClientDown(t *testing.T) {
 	}
 }
 
-// TestSum leaves out clients.
+// TestSum checks that Sum excludes the given clients.
 func TestSum(t *testing.T) {
 	r := Report{Calls: []Calls{
 		{Kind: KindRead, Client: "n1", Calls: 7, LongestGap: 9},
@@ -171,8 +172,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestPauseWithoutTime ends with the prober also when a call took longer than the
-// interval.
+// TestPauseWithoutTime checks that pause returns false after the stop of the prober
+// also without a time to wait.
 func TestPauseWithoutTime(t *testing.T) {
 	stop := make(chan struct{})
 	if !pause(stop, 0) {

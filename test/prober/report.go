@@ -11,9 +11,9 @@ import (
 type Report struct {
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
-	// CPUWait is the share of the time in which some process of this machine waited for a
-	// CPU, from 0 to 1. Where all hosts are one machine, a high share means gaps that the
-	// work beside the prober did not make.
+	// CPUWait is the share of the time in which some process of this machine waited
+	// for a CPU, from 0 to 1. Where all hosts run on one machine, a high share means
+	// that gaps may have another cause than the measured work.
 	CPUWait float64 `json:"cpu_wait"`
 	Calls   []Calls `json:"calls"` // by kind and client
 	Etcd    Etcd    `json:"etcd"`
@@ -69,8 +69,8 @@ func (p *Prober) report() Report {
 	return r
 }
 
-// Sum adds up the calls of one kind from all clients but some: calls and failures are
-// added, the gap is the longest.
+// Sum adds up the calls of one kind from all clients except those in but: calls and
+// failures are added, the gap is the longest.
 func (r Report) Sum(kind string, but ...string) Calls {
 	sum := Calls{Kind: kind}
 	for _, c := range r.Calls {

@@ -21,7 +21,7 @@ func request(target Target, client Client) func(context.Context) error {
 // resolve returns the attempt that resolves the name with the cluster's DNS.
 func resolve(target Target, client Client) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var down error // the resolver's own error keeps the text of this one only
+		var down error // the resolver's error has only the text of this one
 		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			conn, err := client.Dial(ctx, network, target.DNS)
 			if errors.Is(err, ErrClientDown) {

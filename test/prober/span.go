@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// span adds up the times during which something was so.
+// span adds up the times during which a condition held.
 type span struct {
-	since time.Time // begin of the time that lasts; zero when there is none
+	since time.Time // begin of the current time; zero while the condition does not hold
 	total time.Duration
 	times int
 }

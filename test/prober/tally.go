@@ -14,7 +14,8 @@ const (
 	KindService = "service"
 )
 
-// maxErrors is the number of errors that a tally keeps: the first ones.
+// maxErrors is the maximum number of errors that a tally keeps, which are the first
+// ones.
 const maxErrors = 5
 
 // tally counts the calls of one kind from one client. One goroutine uses it.
@@ -25,7 +26,7 @@ type tally struct {
 	failedCalls    int
 	longest        time.Duration
 	longestAt      time.Time // its begin
-	outage         time.Time // begin of the first call without success since the last success
+	outage         time.Time // begin of the first failed call since the last success
 	errors         []CallError
 }
 
@@ -40,7 +41,7 @@ func (t *tally) call(attempt func(context.Context) error) {
 			t.success(began)
 			return
 		case errors.Is(err, ErrClientDown):
-			// Its earlier attempts died with the host.
+			// The earlier attempts failed because the host was switched off.
 			t.failedAttempts -= attempts
 			t.outage = time.Time{}
 			return
@@ -77,7 +78,8 @@ func (t *tally) failure(began time.Time) {
 	}
 }
 
-// gap records the time from the begin of the outage, or of a call outside of one, to now.
+// gap records the time from the begin of the outage, or without an outage from began,
+// to now.
 func (t *tally) gap(began time.Time) {
 	if !t.outage.IsZero() {
 		began = t.outage
@@ -87,7 +89,7 @@ func (t *tally) gap(began time.Time) {
 	}
 }
 
-// end counts an outage that lasts.
+// end records the gap of an outage that has not ended.
 func (t *tally) end() {
 	if !t.outage.IsZero() {
 		t.gap(t.outage)

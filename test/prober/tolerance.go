@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Tolerance has the disturbances that clients may notice of some work beyond the rule, which is: no call
-// fails, no gap is longer than [Retry], at most one member of etcd is down at a time, and
-// all nodes are Ready all the time.
+// Tolerance has the exceptions from the rule, which is: no call fails, no gap is
+// longer than [Retry], at most one member of etcd is down at a time, and all nodes
+// are Ready all the time.
 type Tolerance struct {
 	// Gap is the maximum length of a gap, by default [Retry]. Calls may fail within a longer one.
 	Gap time.Duration
-	// PodGap is Gap for DNS and the Service, where a node with a pod of theirs loses its power:
-	// until Kubernetes notices, after 50 s (--node-monitor-grace-period), the Service still has
-	// that pod.
+	// PodGap is Gap for DNS and the Service, for scenarios in which a node with one
+	// of their pods loses its power: until Kubernetes notices, after 50 s
+	// (--node-monitor-grace-period), the Service still has that pod.
 	PodGap   time.Duration
-	Rebooted []string // hosts that reboot: calls from there and their readiness do not count
+	Rebooted []string // hosts that reboot: their calls and their readiness do not count
 	NotReady []string // nodes that may be not Ready for a while
 }
 
-// Problems returns a line for each breach of the rule that is not tolerated.
+// Problems returns a line for each violation of the rule that t does not allow.
 func (r Report) Problems(t Tolerance) (all []string) {
 	problem := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, kind := range kinds {

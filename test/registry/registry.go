@@ -17,8 +17,8 @@ import (
 	"deployer/test/server"
 )
 
-// config is the configuration of the registry: files in a directory, and deletion of
-// nothing.
+// config is the configuration of the registry: it stores files in a directory, and
+// deletes nothing.
 const config = `version: 0.1
 log: {level: error}
 storage:
@@ -59,8 +59,9 @@ func built(t testing.TB) string {
 	return program
 }
 
-// StartPrivate starts a registry on an address of a network that wants a user and a
-// password, and has a certificate. It ends the test when the registry was not built.
+// StartPrivate starts a registry on an address of a network that requires a user and
+// a password, and has a certificate. It ends the test when the registry was not
+// built.
 func StartPrivate(t testing.TB, network server.Network, address string, certificate server.Certificate, user, password string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +94,8 @@ func start(t testing.TB, network server.Network, program, address, more string, 
 	}, ready)
 }
 
-// answers asks a registry for its API; a refusal is an answer, too.
+// answers returns nil when a registry answers a request to its API; a refusal is an
+// answer, too.
 func answers(client *http.Client, url string) error {
 	response, err := client.Get(url + "/v2/")
 	if err != nil {

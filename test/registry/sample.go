@@ -17,7 +17,7 @@ import (
 	"deployer/images"
 )
 
-// Push puts an image whose program sleeps into a registry, through a transport.
+// Push pushes an image whose program sleeps to a registry, through a transport.
 func Push(t testing.TB, reference string, transport http.RoundTripper, options ...remote.Option) {
 	t.Helper()
 	ref, err := name.ParseReference(reference)

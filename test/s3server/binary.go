@@ -13,7 +13,7 @@ import (
 // minutes on two cores.
 func binary(t testing.TB) string {
 	t.Helper()
-	// Tests of several packages run at the same time.
+	// The lock is for tests of several packages, which run at the same time.
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "deployer-s3-server.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"deployer/test/server"
 )
 
-// The credentials of the server's administrator, who may do everything.
+// The credentials of the server's administrator, who has all rights.
 const (
 	AccessKey = "root-of-the-test"
 	SecretKey = "+secret/of-the-root's=test"
@@ -25,8 +25,8 @@ const (
 // Server is a running server.
 type Server struct {
 	Endpoint string // https://ADDRESS:PORT
-	CA       string // PEM of its certificate's authority
-	Dir      string // its buckets, as directories
+	CA       string // PEM of the authority of the server's certificate
+	Dir      string // directory with a subdirectory for each bucket
 	Client   *minio.Client
 
 	t       testing.TB
@@ -88,8 +88,8 @@ func (s *Server) Bucket(name string) {
 	}
 }
 
-// Account makes an account that may do some actions, such as s3:PutObject, with the objects
-// of a bucket. Its name is its access key.
+// Account creates an account that may execute some actions, such as s3:PutObject,
+// with the objects of a bucket. Its name is its access key.
 func (s *Server) Account(name, secret, bucket string, actions ...string) {
 	s.t.Helper()
 	cmd := s.network.Command(s.t.Context(), s.program, "admin", "--allow-insecure", "create-user", "--access", name, "--secret", secret, "--role", "user")

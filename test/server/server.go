@@ -17,7 +17,7 @@ import (
 // startLimit is the time in which a server must answer.
 const startLimit = 30 * time.Second
 
-// FreeAddress returns an address of loopback with a port that was free.
+// FreeAddress returns an address of loopback with a port that is free at the call.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func Start(t testing.TB, name string, command func(context.Context) *exec.Cmd, a
 		t.Fatal(err)
 	}
 	var ended sync.WaitGroup
-	ended.Go(func() { _ = cmd.Wait() }) // its error is that it was killed
+	ended.Go(func() { _ = cmd.Wait() }) // Wait returns an error because the process was killed
 	t.Cleanup(func() {
 		stop()
 		ended.Wait()

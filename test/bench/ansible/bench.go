@@ -27,7 +27,7 @@ type benchmark struct {
 
 	lab      *lab.Lab
 	material material
-	look     string // at a host after a first run, the same for every tool
+	look     string // state of a host after a first run, the same for every tool
 	took     times
 	used     times // processor time of hosts and controller
 }
@@ -38,8 +38,8 @@ var kinds = []struct {
 	changed int // tasks of each host
 }{{"first", tasks}, {"second", 0}, {"onefile", 1}}
 
-// run measures all tools in each round, so that what changes on the machine over
-// time hits all of them.
+// run measures all tools in each round, so that changes of the machine over time
+// affect all of them.
 func (b *benchmark) run(ctx context.Context) (err error) {
 	b.say("%d tasks on each of %d hosts, %d rounds; %s", tasks, b.hosts, b.rounds, measure.Machine())
 	spec := plan.Spec{Name: "bench-ansible", Hosts: b.hosts}
@@ -65,8 +65,8 @@ func (b *benchmark) run(ctx context.Context) (err error) {
 	return err
 }
 
-// turns measures all tools in each round. One that fails is left out from then
-// on: the others' figures are good all the same.
+// turns measures all tools in each round. A tool that fails is left out of the later
+// rounds; the figures of the others remain valid.
 func (b *benchmark) turns(ctx context.Context) error {
 	var errs []error
 	left := slices.Clone(b.tools)
@@ -96,7 +96,7 @@ func (b *benchmark) down(ctx context.Context) error {
 	return b.lab.Down(again)
 }
 
-// tool measures the three runs of one tool, on hosts as if they were new.
+// tool measures the three runs of one tool, on hosts that it resets first.
 func (b *benchmark) tool(ctx context.Context, tool string) error {
 	if err := b.material.setVersion(1); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (b *benchmark) tool(ctx context.Context, tool string) error {
 	return nil
 }
 
-// measure runs a tool once and looks whether it did what it should.
+// measure runs a tool once and checks that it made the expected changes.
 func (b *benchmark) measure(ctx context.Context, tool, kind string, changed int) error {
 	scratch, err := os.MkdirTemp("", "bench-ansible-")
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *benchmark) measure(ctx context.Context, tool, kind string, changed int)
 	}
 	defer os.RemoveAll(scratch)
 	defer b.hangUp(context.WithoutCancel(ctx), scratch)
-	syscall.Sync() // what was written before shall not be waited for now
+	syscall.Sync() // so that the run does not wait for earlier writes
 	before, err := measure.Look(ctx, b.lab)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (b *benchmark) measure(ctx context.Context, tool, kind string, changed int)
 	return nil
 }
 
-// same looks whether the last host is as the first tool left it.
+// same checks that the last host has the state that the first tool left.
 func (b *benchmark) same(ctx context.Context, tool string) error {
 	last := b.lab.Hosts[len(b.lab.Hosts)-1].Name
 	look, err := b.lab.SSH(ctx, last, strings.TrimSpace(lookScript()))

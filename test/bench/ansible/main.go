@@ -1,6 +1,6 @@
-// Command ansible measures the same tasks on the same hosts of a lab, done by
-// deployer, by ansible-core, by Ansible with the Mitogen strategy, and by one
-// shell script for each host, which is as fast as it can be over OpenSSH. See
+// Command ansible measures the time of the same tasks on the same hosts of a lab,
+// executed by deployer, by ansible-core, by Ansible with the Mitogen strategy, and by
+// one shell script for each host, which is as fast as it can be over OpenSSH. See
 // docs/performance.md.
 package main
 
@@ -26,7 +26,7 @@ func main() {
 	measure.Main(cmd)
 }
 
-// complete checks the flags and that the programs are there.
+// complete checks the flags, and that the programs exist.
 func (b *benchmark) complete() error {
 	if b.rounds < 1 || b.hosts < 1 {
 		return fmt.Errorf("--rounds and --hosts must be at least 1")

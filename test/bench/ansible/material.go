@@ -11,8 +11,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// material is a directory with what the tools read: for deployer and Ansible one
-// each, as their users have it, and the scripts.
+// material is a directory with the input of the tools: a project each for deployer
+// and Ansible, as their users write it, and the scripts.
 type material struct {
 	dir   string
 	files plan.Files
@@ -23,7 +23,7 @@ func (m material) path(parts ...string) string {
 	return filepath.Join(append([]string{m.dir}, parts...)...)
 }
 
-// newMaterial writes all that does not change between runs.
+// newMaterial writes the files that do not change between runs.
 func newMaterial(dir string, files plan.Files, hosts []plan.Host) (material, error) {
 	m := material{dir: dir, files: files}
 	for i, h := range hosts {
@@ -56,7 +56,7 @@ func newMaterial(dir string, files plan.Files, hosts []plan.Host) (material, err
 	return m, m.setVersion(1)
 }
 
-// setVersion writes the copied files, and the scripts that have them inside.
+// setVersion writes the copied files, and the scripts, which contain them.
 func (m material) setVersion(version int) error {
 	write := map[string]string{}
 	for i := 1; i <= copies; i++ {
@@ -82,7 +82,7 @@ func (m material) write(files map[string]string) error {
 	return nil
 }
 
-// common are the variables that all hosts share.
+// common returns the variables that all hosts share.
 func (m material) common() map[string]any {
 	v := m.hosts[0]
 	return map[string]any{"release": v.release, "owner": v.owner, "port": v.port, "peers": v.peers}
@@ -107,8 +107,8 @@ func (m material) ansibleInventory() map[string]any {
 	return map[string]any{"all": map[string]any{"hosts": hosts, "vars": m.common()}}
 }
 
-// ansibleConfig has the settings that guides to a fast Ansible advise: all hosts at once, one
-// SSH connection for each, and pipelining.
+// ansibleConfig returns the settings that guides to a fast Ansible advise: all hosts
+// at once, one SSH connection for each, and pipelining.
 func (m material) ansibleConfig() string {
 	return fmt.Sprintf(`[defaults]
 inventory = inventory.yaml
@@ -122,8 +122,8 @@ ssh_args = -F %s -o ControlMaster=auto -o ControlPersist=60s
 `, len(m.hosts), m.files.SSHConfig())
 }
 
-// everywhere is a shell script for the controller: it runs a script on all hosts
-// at once, over one OpenSSH connection each, and fails when one does.
+// everywhere returns a shell script for the controller. It runs a script on all hosts
+// at once, over one OpenSSH connection each, and fails when one of them fails.
 func (m material) everywhere(scriptOf func(host string) string) string {
 	var b strings.Builder
 	b.WriteString("pids=\n")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// deployerPlaybook has the tasks in deployer's words. That a service stays up is
-// not looked at, as nobody else does.
+// deployerPlaybook returns the tasks as a playbook of deployer. It does not check
+// that services stay up, as the other tools do not either.
 func deployerPlaybook() string {
 	return fill("", [...]string{
 		"directory: {path: %s, mode: %q}", "template: {src: %s, dest: %s, mode: %q}", "copy: {src: %s, dest: %s, mode: %q}",
@@ -15,7 +15,7 @@ func deployerPlaybook() string {
 	}, "")
 }
 
-// ansiblePlaybook has the same tasks in Ansible's words.
+// ansiblePlaybook returns the same tasks as a playbook of Ansible.
 func ansiblePlaybook() string {
 	return fill("  gather_facts: false\n", [...]string{
 		"file: {path: %s, state: directory, mode: %q}", "template: {src: %s, dest: %s, mode: %q}", "copy: {src: %s, dest: %s, mode: %q}",
@@ -24,8 +24,9 @@ func ansiblePlaybook() string {
 	}, ", daemon_reload: true")
 }
 
-// fill writes the tasks in the words given: directory, template, copy, service, command, line.
-// once goes into the first service: unit files are read anew once.
+// fill returns the tasks with the given module names: directory, template, copy,
+// service, command, line. once is added to the first service, so that systemd reads
+// the unit files once only.
 func fill(head string, words [6]string, once string) string {
 	var b strings.Builder
 	task := func(name string, format string, args ...any) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// script does the tasks on one host as a careful administrator writes them down:
-// it can be run again, changes only what differs, and counts what it changed.
+// script returns a shell script for the tasks of one host, as a careful administrator
+// writes it: it can be repeated, changes only what differs, and counts its changes.
 func script(v vars, version int) string {
 	var b strings.Builder
 	b.WriteString(scriptHead)
@@ -59,7 +59,8 @@ line() {
 }
 `
 
-// versionOf is the version of the i-th copied file: only the first changes.
+// versionOf returns the version of the i-th copied file: version for the first file,
+// 1 for the others.
 func versionOf(i, version int) int {
 	if i == 1 {
 		return version
@@ -67,7 +68,8 @@ func versionOf(i, version int) int {
 	return 1
 }
 
-// resetScript takes away all that any of the tools has left on a host.
+// resetScript returns a script that removes everything that any of the tools has left
+// on a host.
 func resetScript() string {
 	var units []string
 	for i := 1; i <= services; i++ {
@@ -77,7 +79,8 @@ func resetScript() string {
 		strings.Join(units, " "), root, unitDir)
 }
 
-// lookScript describes all that the tasks make: it prints the same for every tool.
+// lookScript returns a script that describes everything that the tasks create. It
+// prints the same for every tool.
 func lookScript() string {
 	var units []string
 	for i := 1; i <= services; i++ {

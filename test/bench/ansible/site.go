@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// The tasks of one host: how many of each kind there are.
+// The numbers of tasks of one host by kind.
 const (
 	directories = 13
 	templates   = 16
 	copies      = 8
-	services    = 4 // each with its unit file
+	services    = 4 // each has its unit file
 	commands    = 4
 	lines       = 4
 	tasks       = directories + templates + copies + 2*services + commands + lines
 )
 
-// Everything is below these, but for the unit files.
+// The directories of all files of the tasks except the unit files.
 const (
 	root    = "/etc/bench"
 	unitDir = "/etc/systemd/system"
@@ -34,12 +34,12 @@ func dataSrc(i int) string     { return fmt.Sprintf("data%d", i) }
 
 const linesFile = root + "/lines.conf"
 
-// unit is a service that starts at once and does nothing.
+// unit returns the unit file of a service that starts at once and does nothing.
 func unit(i int) string {
 	return fmt.Sprintf("[Unit]\nDescription=Service %d of the benchmark\n\n[Service]\nType=exec\nExecStart=/bin/sleep infinity\n\n[Install]\nWantedBy=multi-user.target\n", i)
 }
 
-// data is the i-th file that is copied: 20 kB of text, in one of its versions.
+// data returns a version of the i-th copied file: 20 kB of text.
 func data(i, version int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < 20_000; n++ {
@@ -57,8 +57,9 @@ type vars struct {
 	peers          []string
 }
 
-// The i-th template, in the words of each language, and what becomes of it. Its
-// fixed part is as long as that of most configuration files.
+// goTemplate returns the i-th template in Go's language; jinjaTemplate returns it in
+// Jinja, and rendered its result. The fixed part is as long as that of most
+// configuration files.
 func goTemplate(i int) string {
 	return fmt.Sprintf("# part %d of {{ host.name }}\nrelease = {{ release }}\nowner = {{ owner }}\nlisten = {{ host.address }}:{{ port }}\n"+
 		"{{ range peers -}}\npeer = {{ . }}\n{{ end -}}\n{{ if eq .index 1 -}}\nfirst = yes\n{{ end -}}\n%s", i, fixed(i))

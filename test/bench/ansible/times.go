@@ -19,20 +19,22 @@ func (t times) add(tool, kind string, took time.Duration) {
 	t[tool][kind] = append(t[tool][kind], took)
 }
 
-// median of what was measured in seconds; 0 when nothing was.
+// median returns the median of the measured times in seconds, 0 without a
+// measurement.
 func (t times) median(tool, kind string) float64 {
 	return measure.Median(t[tool][kind]).Seconds()
 }
 
-// summaryLine sums up one kind of run for scripts: deployer's time over that of the
-// script, and Ansible's and Mitogen's over deployer's.
+// summaryLine returns a line about one kind of run for scripts to parse: deployer's
+// time divided by that of the script, and Ansible's and Mitogen's divided by
+// deployer's.
 func (t times) summaryLine(kind string) string {
 	ours := t.median(toolDeployer, kind)
 	return fmt.Sprintf("%s x_floor=%s x_ansible=%s x_mitogen=%s", kind, ratio(ours, t.median(toolFloor, kind)),
 		ratio(t.median(toolAnsible, kind), ours), ratio(t.median(toolMitogen, kind), ours))
 }
 
-// ratio is "-" when one of the two was not measured.
+// ratio returns a/b, or "-" when one of the two was not measured.
 func ratio(a, b float64) string {
 	switch {
 	case a == 0 || b == 0:
@@ -43,7 +45,7 @@ func ratio(a, b float64) string {
 	return fmt.Sprintf("%.2f", a/b)
 }
 
-// table is all medians in seconds, with the least and the greatest.
+// table returns a table of all medians in seconds, with the minimum and the maximum.
 func (t times) table(title string, tools []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-10s", title)

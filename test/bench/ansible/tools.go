@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The names of what is measured.
+// The names of the measured tools.
 const (
 	toolDeployer = "deployer"
 	toolAnsible  = "ansible"
@@ -20,7 +20,7 @@ const (
 
 func toolNames() []string { return []string{toolDeployer, toolFloor, toolAnsible, toolMitogen} }
 
-// mitogen is the directory of strategies of Debian's package ansible-mitogen.
+// mitogen is the directory of the strategies of Debian's package ansible-mitogen.
 const mitogen = "/usr/lib/python3/dist-packages/ansible_mitogen/plugins/strategy"
 
 // invocation is the command that starts a tool on the controller.
@@ -30,8 +30,9 @@ type invocation struct {
 	env  []string
 }
 
-// invocation of a tool; scratch is a new directory for what it leaves on the
-// controller, such as sockets of connections: each run begins without them.
+// invocation returns the invocation of a tool. scratch is a new directory for the
+// files that the tool leaves on the controller, such as the sockets of connections,
+// so that each run begins without them.
 func (b *benchmark) invocation(tool, scratch string) invocation {
 	m := b.material
 	ansible := invocation{argv: []string{"ansible-playbook", "site.yaml"}, dir: m.path("ansible"), env: []string{
@@ -49,9 +50,9 @@ func (b *benchmark) invocation(tool, scratch string) invocation {
 	return ansible
 }
 
-// start runs a tool as the lab's controller. The time that this takes is what is
-// measured, so nothing else is done here before it has ended. controller is the
-// processor time that it took here.
+// start runs a tool as the lab's controller. The benchmark measures the duration of
+// this call, which therefore does nothing else before the tool has ended. controller
+// is the tool's processor time on the controller.
 func (b *benchmark) start(ctx context.Context, tool, scratch string) (output string, controller time.Duration, err error) {
 	how := b.invocation(tool, scratch)
 	cmd := b.lab.Command(ctx, how.argv...)
@@ -71,8 +72,8 @@ func (b *benchmark) hangUp(ctx context.Context, scratch string) {
 	}
 }
 
-// changedWords are how each tool says how much it has changed: Ansible and the
-// script for each host, deployer for all.
+// changedWords find the number of changes in the output of each tool: Ansible and the
+// script print it for each host, deployer for all hosts.
 var changedWords = map[string]*regexp.Regexp{
 	toolDeployer: regexp.MustCompile(`(?m)^site\.yaml .*?(\d+) changed`),
 	toolAnsible:  regexp.MustCompile(`(?m)changed=(\d+)`),
@@ -80,7 +81,7 @@ var changedWords = map[string]*regexp.Regexp{
 	toolFloor:    regexp.MustCompile(`(?m)^changed=(\d+)`),
 }
 
-// changes adds up how many tasks a tool says that it has changed.
+// changes returns the total number of changed tasks that a tool has printed.
 func changes(tool, output string) (int, error) {
 	found := changedWords[tool].FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {
@@ -97,5 +98,5 @@ func changes(tool, output string) (int, error) {
 	return sum, nil
 }
 
-// tail is the end of a text.
+// tail returns the end of a text.
 func tail(text string) string { return text[max(0, len(text)-3000):] }

@@ -53,7 +53,7 @@ func (b *benchmark) run(ctx context.Context) error {
 	return nil
 }
 
-// transport measures the transport alone.
+// transport measures the transport without a run.
 func (b *benchmark) transport(ctx context.Context) (rates transportRates, err error) {
 	err = b.withHosts(ctx, transportHosts, 0, func(_ *hosts, dir string) error {
 		rates, err = measureTransport(ctx, filepath.Join(dir, inventoryFile))
@@ -62,7 +62,7 @@ func (b *benchmark) transport(ctx context.Context) (rates transportRates, err er
 	return rates, err
 }
 
-// withHosts runs a fleet that is new, and gone afterwards.
+// withHosts runs f with a new fleet, which it removes afterwards.
 func (b *benchmark) withHosts(ctx context.Context, n int, latency time.Duration, do func(h *hosts, dir string) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "bench-fleet-")
 	if err != nil {

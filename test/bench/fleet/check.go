@@ -4,10 +4,11 @@ import (
 	"fmt"
 )
 
-// expected is the work that a run must have done; figures of other work are errors.
+// expected is the work that a run must have done. The figures of a run that did other
+// work are an error.
 type expected struct {
 	hosts  int
-	change bool // each host was changed, else none
+	change bool // each host was changed; false: none
 }
 
 func (e expected) check(r run, steps, forks int) error {

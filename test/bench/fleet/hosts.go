@@ -21,15 +21,15 @@ import (
 	"deployer/test/fleet"
 )
 
-// The process of the hosts writes one line of JSON when they are up, and one of
-// figures for each line that it reads. The line names a file for a profile of what
-// the processor does until the next one; most are empty. It ends with its input, so that no hosts
-// are left behind however the benchmark ends.
+// The process of the hosts writes one line of JSON when they are up, and one line of
+// figures for each line that it reads. A line that it reads names a file for a CPU
+// profile until the next line; an empty line requests none. The process ends when its
+// input ends, so that no hosts remain however the benchmark ends.
 
-// figures are the figures of the hosts since the last query.
+// figures are measurements of the hosts since the last query.
 type figures struct {
 	fleet.Traffic
-	Busy int           // hosts that were connected to or worked on at one moment, at most
+	Busy int           // maximum number of hosts that were connecting or working at one time
 	CPU  time.Duration // processor time of all hosts, user and system
 }
 
@@ -54,7 +54,7 @@ func hostsCommand() *cobra.Command {
 	}
 }
 
-// serveHosts runs the hosts and leaves two inventories in dir.
+// serveHosts runs the hosts and writes two inventories to dir.
 func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reader, out io.Writer) error {
 	f, err := fleet.Start(n, fleet.Options{Dir: dir, Latency: latency, Name: hostName, Other: discardInput})
 	if err != nil {
@@ -93,7 +93,7 @@ func serveHosts(n int, latency time.Duration, forks int, dir string, in io.Reade
 	}
 }
 
-// profile writes what the processor does to a file until it is told to end.
+// profile writes a CPU profile to a file until end is called.
 func profile(path string) (end func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func profile(path string) (end func() error, err error) {
 	}, nil
 }
 
-// discardInput takes what is sent to a host and keeps none of it.
+// discardInput reads and discards the input of a host's command.
 func discardInput(_ context.Context, c sshtest.Command) int {
 	if _, err := io.Copy(io.Discard, c.Stdin); err != nil {
 		return 1
@@ -126,7 +126,7 @@ func processorTime() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), err
 }
 
-// hosts is the process of the hosts, as the benchmark sees it.
+// hosts is the benchmark's end of the process of the hosts.
 type hosts struct {
 	process *exec.Cmd
 	ask     io.WriteCloser
@@ -159,8 +159,8 @@ func startHosts(ctx context.Context, n int, latency time.Duration, forks int, di
 	return h, nil
 }
 
-// figures returns the figures of the hosts since the last call. A profile of what they do
-// until the next one goes to a file, unless that is empty.
+// figures returns the figures of the hosts since the last call. The CPU profile until
+// the next call goes to the file profile, unless that is empty.
 func (h *hosts) figures(profile string) (figures, error) {
 	var f figures
 	if _, err := io.WriteString(h.ask, profile+"\n"); err != nil {

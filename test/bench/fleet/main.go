@@ -1,8 +1,8 @@
-// Command fleet measures what many hosts cost the controller. It starts a fleet
-// of made-up hosts in a process of its own (see test/fleet), with a network
-// between that takes its time, and lets the real deployer run a playbook on
-// them: a first time, a second time with nothing to change, and on one host of
-// all after a variable of it changed. See docs/performance.md.
+// Command fleet measures the time, memory and traffic that many hosts cost the
+// controller. It starts a fleet of simulated hosts in a separate process (see
+// test/fleet), behind a network with latency, and runs the real deployer with a
+// playbook on them: a first time, a second time with nothing to change, and a third
+// time after a variable of one host has changed. See docs/performance.md.
 package main
 
 import (

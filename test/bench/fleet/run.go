@@ -15,23 +15,23 @@ import (
 	"deployer/engine/journal"
 )
 
-// run is one run of deployer, measured.
+// run has the measurements of one run of deployer.
 type run struct {
 	wall   time.Duration
 	cpu    time.Duration // processor time of the controller, user and system
-	rss    int64         // bytes, the most that the controller ever had in memory
+	rss    int64         // bytes, maximum memory of the controller
 	report *engine.Report
 	figures
 }
 
-// measure runs deployer and says what it cost.
+// measure runs deployer and returns its measurements.
 func (b *benchmark) measure(ctx context.Context, h *hosts, dir, name string, args ...string) (run, error) {
 	profiles, ofHosts := "", ""
 	if b.profile != "" {
 		profiles = filepath.Join(b.profile, name)
 		ofHosts = filepath.Join(profiles, "hosts.pprof")
 	}
-	if _, err := h.figures(ofHosts); err != nil { // what was before does not count
+	if _, err := h.figures(ofHosts); err != nil { // discards the figures from before the run
 		return run{}, err
 	}
 	state, err := os.MkdirTemp(dir, "state-")
@@ -81,5 +81,5 @@ func reportIn(state string) (*engine.Report, error) {
 	return record.Report, nil
 }
 
-// tail is the end of a text.
+// tail returns the end of a text.
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }

@@ -11,7 +11,7 @@ import (
 	"deployer/test/fleet"
 )
 
-// The inventories that stand in the directory of the fleet.
+// The names of the inventories in the directory of the fleet.
 const (
 	inventoryFile = "inventory.yaml"
 	changedFile   = "changed.yaml" // the same but for one variable of one host
@@ -19,7 +19,8 @@ const (
 
 func hostName(i int) string { return fmt.Sprintf("n%04d", i+1) }
 
-// changedHost is the one whose variable changes: the 42nd, or the last.
+// changedHost returns the name of the host whose variable changes: the 42nd, or the
+// last of a smaller fleet.
 func changedHost(n int) string { return hostName(min(n, 42) - 1) }
 
 func writeInventories(f *fleet.Fleet, forks int, dir string) error {
@@ -33,7 +34,7 @@ func writeInventories(f *fleet.Fleet, forks int, dir string) error {
 	for i, h := range f.Hosts {
 		site.HostVars[h.Name] = map[string]any{"index": i + 1, "message": "welcome"}
 	}
-	for i := 0; i < n; i += 50 { // as many groups as there are racks
+	for i := 0; i < n; i += 50 { // one group for each rack
 		last := min(i+50, n)
 		site.Groups[fmt.Sprintf("rack%d", i/50+1)] = fmt.Sprintf("n[%04d:%04d]", i+1, last)
 	}
@@ -52,8 +53,8 @@ func writeInventory(f *fleet.Fleet, site fleet.Site, path string) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// A round of the playbook is ten steps: what playbooks mostly do, in about the
-// shares in which they do it. {k} is the number of the round.
+// round has the ten steps of a round of the playbook, in about the shares in which
+// playbooks use their modules. {k} is the number of the round.
 var round = strings.Split(strings.TrimSpace(`
 - {name: directory {k}, directory: {paths: [/etc/fleet/{k}], mode: "0750"}}
 - {name: main configuration {k}, template: {src: main.conf.tmpl, dest: /etc/fleet/{k}/main.conf}, notify: reload}
@@ -67,8 +68,8 @@ var round = strings.Split(strings.TrimSpace(`
 - {name: leftovers {k}, absent: {paths: [/etc/fleet/{k}/old, /etc/fleet/{k}/older]}}
 `), "\n")
 
-// playbookText has the given number of tasks. In each third round something is
-// registered and looked at, which ends a segment, and each tenth ends with a
+// playbookText returns a playbook with the given number of tasks. Every third round
+// registers a result and uses it, which ends a segment; every tenth round ends with a
 // barrier.
 func playbookText(tasks int) string {
 	var b strings.Builder

@@ -13,16 +13,15 @@ import (
 	"deployer/test/fleet"
 )
 
-// The transport is measured alone, in this process and with no delay between:
-// hosts are connected to one after the other, then one of them is sent as many bytes as
-// many agents. The result is the processor time of this process.
+// Parameters of the measurement of the transport, in this process and without
+// latency: it connects to hosts one after the other, and then sends one of them as
+// many bytes as many agents have. The result is the processor time of this process.
 const (
 	transportHosts = 200
 	transportBytes = 256 << 20
 )
 
-// transportRates are the connections and megabytes of the transport for each second of one
-// processor.
+// transportRates are connections and megabytes for each second of processor time.
 type transportRates struct {
 	handshakes float64
 	megabytes  float64

@@ -39,17 +39,18 @@ type phase struct {
 	took time.Duration
 }
 
-// measurement is one cluster, from bare hosts to all Ready.
+// measurement is the measurement of one cluster, from bare hosts to the moment at
+// which all nodes are Ready.
 type measurement struct {
 	took     time.Duration
-	prepared time.Duration // before that, with kubeadm
+	prepared time.Duration // kubeadm's preparation, which is before that
 	usage    measure.Usage
 	phases   []phase
 	notes    []string // lines to print below the phases
 }
 
-// run measures both in turns, so that what changes on the machine over time
-// hits both, and one lab at a time, so that neither slows the other.
+// run measures deployer and kubeadm alternately, so that changes of the machine over
+// time affect both, and one lab at a time, so that neither slows the other.
 func (b *benchmark) run(ctx context.Context) error {
 	var s sums
 	for n := 1; n <= b.runs; n++ {
@@ -69,7 +70,8 @@ func (b *benchmark) run(ctx context.Context) error {
 	return nil
 }
 
-// measure boots bare hosts, measures, and removes them however it ends.
+// measure boots bare hosts, measures an installation on them, and removes them unless
+// --keep is set.
 func (b *benchmark) measure(ctx context.Context, tool string, n int) (m measurement, err error) {
 	spec := plan.Spec{Name: fmt.Sprintf("bench-%s-%d", tool, n), Masters: b.masters, Minions: b.minions}
 	b.say("%s, run %d of %d: %s", tool, n, b.runs, measure.Machine())

@@ -10,9 +10,9 @@ import (
 	"deployer/engine"
 )
 
-// criticalPath is the chain of spans that decided how long the run took, from
-// its start to its end: backwards from the slowest host, and at each wait over
-// to the host that ended it.
+// criticalPath is the chain of spans that determined the duration of the run. It goes
+// backwards from the end of the slowest host, and at each wait changes to the host
+// that ended the wait.
 func criticalPath(events []engine.Event, start, end time.Time) []span {
 	byHost := map[string][]span{}
 	for _, e := range events {
@@ -46,9 +46,9 @@ func criticalPath(events []engine.Event, start, end time.Time) []span {
 	return path
 }
 
-// releaser finds the host whose step ended a wait: of the hosts that the wait
-// names, or of all when it names none, the one with the last step done within
-// the wait.
+// releaser returns the host whose step ended a wait: among the hosts that the wait
+// names, or all hosts when it names none, the host with the last step that ended
+// within the wait.
 func releaser(events []engine.Event, byHost map[string][]span, wait span) (host string, ended time.Time, ok bool) {
 	var named []string
 	for _, word := range strings.FieldsFunc(wait.what, func(r rune) bool { return strings.ContainsRune(` ,:"()`, r) }) {

@@ -78,8 +78,8 @@ func TestCriticalPathGoesOverToTheHostThatWasWaitedFor(t *testing.T) {
 	}
 }
 
-// Two hosts that wait for each other's last step must not send the walk back
-// and forth; the path still covers the whole time.
+// TestCriticalPathEndsWhenHostsWaitForEachOther: for two hosts that wait for each
+// other's last step the walk ends, and the path covers the whole time.
 func TestCriticalPathEndsWhenHostsWaitForEachOther(t *testing.T) {
 	var s script
 	s.done(1, "a", "r", "first")

@@ -15,11 +15,13 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// installLimit bounds one install; it is over long before, or it hangs.
+// installLimit is the maximum duration of one install. An install that takes longer
+// hangs.
 const installLimit = 10 * time.Minute
 
-// measureDeployer times `deployer install` until it exits and until all nodes
-// are Ready, whichever is later. All artifacts are in the controller's cache before.
+// measureDeployer times `deployer install` until it exits and until all nodes are
+// Ready, whichever is later. All artifacts are in the controller's cache before it
+// starts.
 func (b *benchmark) measureDeployer(ctx context.Context, l *lab.Lab, log string) (m measurement, err error) {
 	if _, err := b.runDeployer(ctx, l, log+".fetch", "artifacts", "fetch"); err != nil {
 		return m, err
@@ -48,8 +50,8 @@ func (b *benchmark) measureDeployer(ctx context.Context, l *lab.Lab, log string)
 	return m, m.explain(ctx, l, log, start, exited)
 }
 
-// explain fills in what the time was, and where it went. Should a node have
-// become Ready only after deployer exited, the time goes on until then.
+// explain sets the measured time and its phases. When a node became Ready after
+// deployer had exited, the time ends with the node.
 func (m *measurement) explain(ctx context.Context, l *lab.Lab, log string, start, exited time.Time) error {
 	ready, err := lastReady(ctx, l)
 	if err != nil {
@@ -74,13 +76,14 @@ func (m *measurement) explain(ctx context.Context, l *lab.Lab, log string, start
 	return err
 }
 
-// settle writes out what booting and preparing left in memory, so that it is
-// not written in the measured time, when etcd waits for its own writes.
+// settle writes the data that boot and preparation left in memory to disk. Otherwise
+// the kernel would write it in the measured time, while etcd waits for its own
+// writes.
 func settle() { syscall.Sync() }
 
-// runDeployer runs a verb as the controller, with its output in a file and its
-// state, such as known hosts, apart from the user's. It returns the processor
-// time that the verb took on the controller.
+// runDeployer runs a command of deployer as the controller. Its output goes to a
+// file; its state, such as known hosts, is separate from the user's. It returns the
+// processor time of the command on the controller.
 func (b *benchmark) runDeployer(ctx context.Context, l *lab.Lab, log string, verb ...string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, fmt.Errorf("not done within %s", installLimit))
 	defer cancel()

@@ -17,9 +17,9 @@ import (
 	"deployer/images"
 )
 
-// etcdImage makes the image that kubeadm runs as a static pod from the programs
-// that deployer runs as a unit. It is kept beside the other artifacts of the
-// benchmark, under the digest of what it was made from.
+// etcdImage builds the image of etcd that kubeadm runs as a static pod, from the
+// programs that deployer runs as a unit. It stores the image in the cache of the
+// benchmark, under the digest of the programs' archive.
 func (b *benchmark) etcdImage(index *images.Index, version string) (name, file string, err error) {
 	entry, ok := index.Find(images.Ref{Name: "etcd", Version: version, Arch: runtime.GOARCH})
 	if !ok {

@@ -14,14 +14,15 @@ import (
 //go:embed hostfiles
 var hostFiles embed.FS
 
-// podRange is the range of the lab's host number i: the third byte counts.
+// podRange returns the pod range of the lab's host number i, which determines the
+// third byte.
 func podRange(i int) netip.Prefix {
 	a := netip.MustParsePrefix(podSubnet).Addr().As4()
 	a[2] = byte(i)
 	return netip.PrefixFrom(netip.AddrFrom4(a), 24)
 }
 
-// configFiles are the files of host number i, by path.
+// configFiles returns the configuration files of host number i, by path.
 func configFiles(i int, m *material, o overrides) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for path, name := range map[string]string{
@@ -62,8 +63,9 @@ func containerdConfig(pause string, runtime map[string]any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// networkConfig is a bridge with addresses from the host's range, as deployer
-// configures it; routes between the hosts are static here.
+// networkConfig returns the CNI configuration of a bridge with addresses from the
+// host's range, as deployer writes it. The routes between the hosts are static here,
+// see routes.
 func networkConfig(pods netip.Prefix) ([]byte, error) {
 	type object = map[string]any
 	return json.MarshalIndent(object{
@@ -83,7 +85,8 @@ func networkConfig(pods netip.Prefix) ([]byte, error) {
 	}, "", "  ")
 }
 
-// routes are the shell lines that make a host reach the others' pods.
+// routes returns the shell lines that add the routes of a host to the pods of the
+// others.
 func routes(host int, hosts []plan.Host) []string {
 	var lines []string
 	for i, h := range hosts {

@@ -11,7 +11,7 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// importImages brings a host all images that it may run.
+// importImages imports on a host all images that it may run.
 func importImages(ctx context.Context, l *lab.Lab, h plan.Host, m *material) error {
 	for _, name := range slices.Sorted(maps.Keys(m.images)) {
 		if h.Role != "master" && slices.Contains(m.controlPlane, name) {
@@ -50,8 +50,9 @@ func checkImages(ctx context.Context, l *lab.Lab, m *material) error {
 	return nil
 }
 
-// tagPause gives the image of pod sandboxes the name that kubeadm looks for. It
-// wants a patch release of its own, and containerd's setting decides anyway.
+// tagPause gives the image of pod sandboxes the name that kubeadm looks for. kubeadm
+// requires a certain patch release, while the setting of containerd determines the
+// image in use.
 func tagPause(ctx context.Context, l *lab.Lab, h plan.Host, have string, listed []string) error {
 	repository, _, _ := strings.Cut(have, ":")
 	for _, name := range listed {

@@ -64,13 +64,13 @@ func (b *benchmark) measureKubeadm(ctx context.Context, l *lab.Lab, log string) 
 	return m, err
 }
 
-// kubeadmRun is one cluster that is made with kubeadm.
+// kubeadmRun is the creation of one cluster with kubeadm.
 type kubeadmRun struct {
 	lab      *lab.Lab
 	secrets  secrets
-	prepared time.Duration // the hosts' preparation took so long
+	prepared time.Duration // duration of the hosts' preparation
 	caHash   string        // known after init
-	said     bytes.Buffer  // what the programs printed, for the log
+	said     bytes.Buffer  // output of the programs, for the log
 }
 
 func (b *benchmark) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun, error) {
@@ -100,8 +100,8 @@ func (b *benchmark) prepareKubeadm(ctx context.Context, l *lab.Lab) (*kubeadmRun
 	return run, checkImages(ctx, l, material)
 }
 
-// newSecrets follows kubeadm's forms: a token of 6 and 16 characters, an AES-256
-// key in hexadecimal.
+// newSecrets returns random secrets in kubeadm's formats: a token of 6 and 16
+// characters, an AES-256 key in hexadecimal.
 func newSecrets() secrets {
 	random := func(bytes int) string {
 		b := make([]byte, bytes)
@@ -124,8 +124,8 @@ func (r *kubeadmRun) init(ctx context.Context) error {
 	return nil
 }
 
-// joinMasters adds one after the other: each join changes the membership of
-// etcd, which takes one change at a time.
+// joinMasters joins the masters one after the other: each join changes the membership
+// of etcd, which accepts one change at a time.
 func (r *kubeadmRun) joinMasters(ctx context.Context) error {
 	for _, h := range r.lab.Hosts[1:] {
 		if h.Role != "master" {
@@ -157,14 +157,14 @@ func (r *kubeadmRun) join() string {
 		endpoint(r.lab.Hosts[0]), r.secrets.token, r.caHash, strings.Join(ignoredChecks(), ","))
 }
 
-// on runs a line on a host and keeps what it printed.
+// on runs a shell line on a host and keeps its output for the log.
 func (r *kubeadmRun) on(ctx context.Context, h plan.Host, line string) (string, error) {
 	out, err := r.ask(ctx, h, line)
 	r.said.WriteString(out)
 	return out, err
 }
 
-// ask runs a line on a host. Secrets are taken out of what it printed.
+// ask runs a shell line on a host and returns its output without secrets.
 func (r *kubeadmRun) ask(ctx context.Context, h plan.Host, line string) (string, error) {
 	out, err := r.lab.SSH(ctx, h.Name, line+" 2>&1")
 	out = strings.NewReplacer(r.secrets.token, "[token]", r.secrets.certificateKey, "[key]").Replace(out)

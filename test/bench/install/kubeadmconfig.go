@@ -10,24 +10,25 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// The networks are deployer's defaults, so that both clusters are alike.
+// The networks and the port of the cluster: deployer's defaults, so that both
+// clusters are alike.
 const (
 	podSubnet     = "10.244.0.0/16"
 	serviceSubnet = "10.96.0.0/16"
 	apiPort       = 6443
 )
 
-// secrets let hosts join: kubeadm's bootstrap token, and the key under which
-// it leaves the authorities in the cluster for further masters.
+// secrets let hosts join: kubeadm's bootstrap token, and the key with which it
+// encrypts the authorities' keys that it stores in the cluster for further masters.
 type secrets struct{ token, certificateKey string }
 
-// ignoredChecks are the preflight checks that cannot pass here.
+// ignoredChecks returns the preflight checks that cannot pass in a lab.
 //   - SystemVerification refuses cgroup v1, which a lab's machine may mount, and
-//     wants the configuration of the kernel, which a machine need not publish.
-//   - Swap: the machine's shows in every host; the lab's kubelets accept it.
+//     needs the configuration of the kernel, which a machine need not publish.
+//   - Swap: the machine's swap is visible in every host; the lab's kubelets accept it.
 func ignoredChecks() []string { return []string{"SystemVerification", "Swap"} }
 
-// initConfig is the configuration that `kubeadm init` reads. API types by kubeadm's reference,
+// initConfig returns the configuration of `kubeadm init`, in the types of
 // kubeadm.k8s.io/v1beta4.
 func initConfig(first plan.Host, m *material, o overrides, s secrets) ([]byte, error) {
 	const api = "kubeadm.k8s.io/v1beta4"
@@ -67,6 +68,6 @@ func component(api, kind string, settings map[string]any) map[string]any {
 	return document
 }
 
-// endpoint is the address at which all hosts reach the API: kubeadm wants one address, and
-// brings no balancer.
+// endpoint returns the address at which all hosts reach the API, that of the first
+// master: kubeadm requires one address and has no load balancer.
 func endpoint(first plan.Host) string { return fmt.Sprintf("%s:%d", first.Address, apiPort) }

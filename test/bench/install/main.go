@@ -1,10 +1,10 @@
-// Command install measures how long it takes from bare hosts to a cluster of
-// three masters and two minions that are Ready: with deployer, and with kubeadm
-// by hand, on hosts of the same lab. See docs/performance.md.
+// Command install measures the time from bare hosts to a cluster of three masters and
+// two minions that are Ready: with deployer, and with kubeadm by hand, on hosts of
+// the same kind of lab. See docs/performance.md.
 //
-// The kubeadm hosts get programs, images and routes beforehand; deployer brings all
-// of that within its time. kubeadm's time is therefore given twice: without that
-// preparation, and with it, which is what a person waits for from bare hosts.
+// The kubeadm hosts get programs, images and routes beforehand; deployer installs all
+// of them in its measured time. The benchmark therefore prints kubeadm's time twice:
+// without that preparation, and with it, which is the time from bare hosts.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	measure.Main(cmd)
 }
 
-// complete checks the flags and fills in what was left to default.
+// complete checks the flags and sets the defaults of the empty ones.
 func (b *benchmark) complete() error {
 	switch b.only {
 	case "", toolDeployer, toolKubeadm:

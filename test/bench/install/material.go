@@ -13,8 +13,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// kubeadm's own module set: the programs of deployer's set do without some of
-// its modules. Versions that both have are the same.
+// kubeadmModule has the module set of kubeadm, which needs modules that the programs
+// of deployer's set do not. Modules in both sets have the same version.
 //
 //go:embed kubeadm/go.mod.txt kubeadm/go.sum.txt
 var kubeadmModule embed.FS
@@ -23,7 +23,8 @@ var kubeadmModule embed.FS
 type material struct {
 	programs map[string]string // path on the host -> file
 	archives map[string]string // directory on the host -> tar.gz that is unpacked there
-	// images by name, as archives; those of controlPlane are for masters only.
+	// images has the archives of images by name; those of controlPlane are for
+	// masters only.
 	images       map[string]string
 	controlPlane []string
 	versions     map[string]string // by artifact
@@ -64,7 +65,7 @@ func (b *benchmark) gather(ctx context.Context) (*material, error) {
 	return m, nil
 }
 
-// add takes in one artifact, in the version that the directory has.
+// add adds one artifact, in the version that the directory of artifacts has.
 func (m *material) add(catalogue *images.Catalogue, index *images.Index, dir string, a images.Artifact) error {
 	version, err := catalogue.Version(a.Name, plan.Kubernetes)
 	if err != nil {
@@ -103,7 +104,7 @@ func (m *material) add(catalogue *images.Catalogue, index *images.Index, dir str
 	return nil
 }
 
-// buildKubeadm compiles kubeadm once.
+// buildKubeadm compiles kubeadm unless the cache has it.
 func (b *benchmark) buildKubeadm(ctx context.Context, catalogue *images.Catalogue) (string, error) {
 	extra := build.Extra{Name: "kubeadm-" + plan.Kubernetes, Kubernetes: plan.Kubernetes}
 	var err error

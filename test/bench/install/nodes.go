@@ -12,12 +12,12 @@ import (
 	"deployer/test/lab/lab"
 )
 
-// readyLimit bounds the wait for nodes once the work is done: it is over in
-// seconds, or never.
+// readyLimit is the maximum wait for nodes after the work is done. Healthy nodes
+// become Ready in seconds.
 const readyLimit = 3 * time.Minute
 
-// waitReady returns when the API server says of every host of the lab that its
-// node is Ready. kubectl watches, so nothing is polled once the nodes are there.
+// waitReady returns when the API server reports the node of every host of the lab as
+// Ready. It polls until the nodes have registered; from then on kubectl watches them.
 func waitReady(ctx context.Context, l *lab.Lab) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyLimit, fmt.Errorf("not all nodes were Ready within %s", readyLimit))
 	defer cancel()
@@ -39,8 +39,9 @@ func waitReady(ctx context.Context, l *lab.Lab) error {
 	}
 }
 
-// lastReady is when the last node became Ready, by the nodes' own conditions,
-// which count in seconds. Hosts of a lab have the machine's clock.
+// lastReady returns the time at which the last node became Ready, from the nodes'
+// conditions, with a resolution of one second. Hosts of a lab have the machine's
+// clock.
 func lastReady(ctx context.Context, l *lab.Lab) (last time.Time, err error) {
 	out, err := l.SSH(ctx, l.Hosts[0].Name, kubectl(`get nodes -o jsonpath='{.items[*].status.conditions[?(@.type=="Ready")].lastTransitionTime}'`))
 	if err != nil {
@@ -58,7 +59,8 @@ func lastReady(ctx context.Context, l *lab.Lab) (last time.Time, err error) {
 	return last, nil
 }
 
-// outcome is for people to see what was made, and at which price.
+// outcome returns lines with the processor time of the hosts' programs and with the
+// nodes of the cluster.
 func outcome(ctx context.Context, l *lab.Lab) ([]string, error) {
 	lines, err := programsBusy(ctx, l)
 	if err != nil {

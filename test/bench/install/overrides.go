@@ -7,8 +7,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// overrides are settings that hosts of a lab need beyond the defaults of the components.
-// Both clusters take them from the lab's inventory, so both run alike.
+// overrides are settings that hosts of a lab need beyond the defaults of the
+// components. Both clusters take them from the lab's inventory, so that both run
+// alike.
 type overrides struct {
 	Containerd map[string]any `yaml:"containerd"`
 	Kubelet    map[string]any `yaml:"kubelet"`

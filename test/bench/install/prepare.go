@@ -19,8 +19,9 @@ import (
 // with two.
 const preparedAtOnce = 2
 
-// prepare brings the hosts to where kubeadm's guide begins: container runtime
-// running, network configured, programs in place, every image imported.
+// prepare brings the hosts into the state with which kubeadm's guide begins:
+// container runtime running, network configured, programs in place, every image
+// imported.
 func prepare(ctx context.Context, l *lab.Lab, m *material, o overrides) error {
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(preparedAtOnce)
@@ -68,8 +69,8 @@ func prepareHost(ctx context.Context, l *lab.Lab, i int, m *material, o override
 	return importImages(ctx, l, h, m)
 }
 
-// place writes standard input to a file by renaming, for a program that runs
-// already cannot be written to.
+// place returns a shell line that writes standard input to a file by renaming,
+// because the file of a running program cannot be written to.
 func place(target, mode string) string {
 	return fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.new && chmod %[3]s %[2]s.new && mv %[2]s.new %[2]s",
 		path.Dir(target), shellquote.Line([]string{target}), mode)

@@ -16,9 +16,9 @@ import (
 // mostPrograms is the maximum number of printed programs.
 const mostPrograms = 10
 
-// programsBusy says which programs of the lab's hosts used the processors since
-// the hosts booted, children that have ended included: what ctr used counts as
-// its parent's.
+// programsBusy returns the processor time of the programs of the lab's hosts since
+// the hosts booted. It includes that of ended children: the time of ctr counts for
+// its parent.
 func programsBusy(ctx context.Context, l *lab.Lab) ([]string, error) {
 	used := map[string]time.Duration{}
 	for _, h := range l.Hosts {
@@ -48,7 +48,7 @@ func parseProcess(line string) (name string, took time.Duration, ok bool) {
 	if begin < 0 || end < begin {
 		return "", 0, false
 	}
-	const third = 3 // the number of the first field after the name
+	const third = 3 // number of the first field after the name
 	fields := strings.Fields(line[end+1:])
 	if len(fields) <= 17-third {
 		return "", 0, false

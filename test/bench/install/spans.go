@@ -8,11 +8,11 @@ import (
 	"deployer/engine"
 )
 
-// span is a stretch of one host's time in a run.
+// span is a part of one host's time in a run.
 type span struct {
 	host       string
 	what       string // a role, or what the host waited for
-	step       string // the step that ended the stretch; empty for anything else
+	step       string // the step that ended the span; empty for other spans
 	wait       bool   // for other hosts
 	begin, end time.Time
 }
@@ -57,8 +57,8 @@ func done(e engine.Event) bool {
 	return e.Type == engine.EventStepEnd && e.Result != nil && e.Result.Status != engine.StatusSkipped
 }
 
-// slowest is the host whose last step ended last: it decides how long the run
-// took.
+// slowest returns the host whose last step ended last, which determines the duration
+// of the run.
 func slowest(events []engine.Event) string {
 	var host string
 	var last time.Time
@@ -76,7 +76,8 @@ type total struct {
 	took time.Duration
 }
 
-// totals adds up the spans by what they are, in the order of their first.
+// totals adds up the spans by the result of what, in the order of the first span of
+// each.
 func totals(all []span, what func(span) string) []total {
 	var out []total
 	for _, s := range all {

@@ -11,7 +11,7 @@ import (
 // preparation of its hosts, and with it.
 type sums struct {
 	deployer, kubeadm, bare []time.Duration
-	cpu                     []time.Duration // of deployer: controller and all hosts
+	cpu                     []time.Duration // processor time of deployer's runs: controller and all hosts
 }
 
 func (s *sums) add(tool string, m measurement) {
@@ -22,9 +22,9 @@ func (s *sums) add(tool string, m measurement) {
 	s.deployer, s.cpu = append(s.deployer, m.took), append(s.cpu, m.usage.Own)
 }
 
-// summaryLine sums up for scripts: medians in seconds and their ratios, "-" for
-// what was not measured. ratio leaves kubeadm's preparation out, ratio_bare counts
-// it.
+// summaryLine returns a line for scripts to parse: medians in seconds and their
+// ratios, "-" without a measurement. ratio excludes kubeadm's preparation, ratio_bare
+// includes it.
 func (s *sums) summaryLine() string {
 	return fmt.Sprintf("install deployer_s=%s kubeadm_s=%s kubeadm_bare_s=%s ratio=%s ratio_bare=%s deployer_cpu_s=%s",
 		seconds(s.deployer), seconds(s.kubeadm), seconds(s.bare), ratio(s.deployer, s.kubeadm), ratio(s.deployer, s.bare), seconds(s.cpu))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Median of a set of times, 0 of none. That of an even number is the mean of the
-// two in the middle.
+// Median returns the median of durations, 0 without any. For an even number of them
+// it is the mean of the two in the middle.
 func Median(all []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	middle := len(sorted) / 2

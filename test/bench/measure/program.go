@@ -1,5 +1,5 @@
-// Package measure is what the benchmarks have in common: the frame of their
-// programs, and how they see what a machine and its hosts do.
+// Package measure has the common parts of the benchmarks: the main function of their
+// programs, and the measurement of the processor time of a machine and its hosts.
 package measure
 
 import (
@@ -37,8 +37,8 @@ func (b Benchmark) Command() *cobra.Command {
 	}
 }
 
-// Main carries a command out until it is over or interrupted, and exits with 1
-// when it has failed.
+// Main executes a command, which SIGINT and SIGTERM cancel, and exits with 1 when it
+// has failed.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := cmd.ExecuteContext(ctx)
@@ -49,7 +49,8 @@ func Main(cmd *cobra.Command) {
 	}
 }
 
-// Program is the absolute path of the program to measure. There must be one.
+// Program returns the absolute path of the program to measure, or an error when the
+// file does not exist.
 func Program(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -61,8 +62,7 @@ func Program(path string) (string, error) {
 	return path, nil
 }
 
-// Machine describes the machine of the measurement, and how much of it the
-// benchmark has for itself.
+// Machine describes the machine of the measurement, and its load.
 func Machine() string {
 	text := fmt.Sprintf("%s, %d processors", time.Now().Format(time.DateOnly), runtime.NumCPU())
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {

@@ -15,8 +15,9 @@ import (
 // runs on (proc(5), sysconf(_SC_CLK_TCK)).
 const UserHZ = 100
 
-// busyTime is the time for which all processors together have been busy since the machine
-// booted. A run that keeps them all busy is bound by the machine, not by waits.
+// busyTime returns the time for which all processors together have been busy since
+// the machine booted. A run that keeps them all busy is bound by the machine, not by
+// waits.
 func busyTime() time.Duration {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -44,13 +45,13 @@ func parseBusy(line string) time.Duration {
 	return time.Duration(ticks) * time.Second / UserHZ
 }
 
-// hostsBusy is the processor time that the hosts of a lab have used. Each reads
-// its own cgroup: cpu.stat in version 2 of the interface (microseconds), else
+// hostsBusy returns the processor time that the hosts of a lab have used. Each host
+// reads its own cgroup: cpu.stat in version 2 of the interface (microseconds), else
 // cpuacct.usage (nanoseconds).
 func hostsBusy(ctx context.Context, l *lab.Lab) (time.Duration, error) {
 	var sum time.Duration
 	for _, h := range l.Hosts {
-		// Not over SSH: a login costs the host a tenth of a second.
+		// A login over SSH would cost the host a tenth of a second.
 		out, err := l.Exec(ctx, h.Name, "sh", "-c", "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || cat /sys/fs/cgroup/cpuacct/cpuacct.usage")
 		if err != nil {
 			return 0, fmt.Errorf("reading the processor time of %s: %w", h.Name, err)
@@ -75,17 +76,18 @@ func parseUsage(text string) (time.Duration, error) {
 	return time.Duration(n) * unit, err
 }
 
-// Usage is processor time between two looks.
+// Usage is the processor time between two calls of Look.
 type Usage struct {
 	Machine time.Duration // of everything on the machine
 	Own     time.Duration // of the lab's hosts and the program that is measured
 }
 
-// noisy is the part of the machine's busy time from which on somebody else's
-// work spoils a measurement.
+// noisy is the share of other work in the machine's busy time above which a
+// measurement is not reliable.
 const noisy = 0.1
 
-// String warns when the machine was not the benchmark's own.
+// String returns the benchmark's own time, with a warning when the machine did other
+// work.
 func (u Usage) String() string {
 	text := fmt.Sprintf("processor time %.1f s", u.Own.Seconds())
 	if other := u.Machine - u.Own; other.Seconds() > noisy*u.Machine.Seconds() {
@@ -94,14 +96,15 @@ func (u Usage) String() string {
 	return text
 }
 
-// Look reads the clocks of a lab and its machine; the difference of two looks is
-// a usage, but for the program that is measured.
+// Look returns the processor times of a lab's hosts and of the machine since their
+// boot. The difference of two results, see Since, lacks the time of the measured
+// program in Own, which the caller adds.
 func Look(ctx context.Context, l *lab.Lab) (Usage, error) {
 	own, err := hostsBusy(ctx, l)
 	return Usage{Machine: busyTime(), Own: own}, err
 }
 
-// Since returns the usage between two measurements.
+// Since returns the usage between two calls of Look.
 func (u Usage) Since(before Usage) Usage {
 	return Usage{Machine: u.Machine - before.Machine, Own: u.Own - before.Own}
 }

@@ -19,7 +19,7 @@ type benchmark struct {
 	out io.Writer
 }
 
-// figures are those of the summary line.
+// figures are the figures of the summary line.
 type figures struct {
 	wall, resume    time.Duration
 	unavailable     int // nodes, at most at one time
@@ -113,7 +113,7 @@ func (b *benchmark) startSite(ctx context.Context, dir string) (s *site, err err
 	return s, s.fill(ctx)
 }
 
-// fill creates nodes and pods, and returns when all are available.
+// fill creates nodes and pods, and returns when all of them are available.
 func (s *site) fill(ctx context.Context) error {
 	began := time.Now()
 	s.tally = newTally(s.apps)

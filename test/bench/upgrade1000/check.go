@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// exitPartial is the exit code of a run that is complete but for some hosts.
+// exitPartial is the exit code of a run that is complete except on some hosts.
 const exitPartial = 3
 
-// check compares what was seen with what a rollout promises. Times are not checked.
+// check returns an error when the observations break a limit of the rollout. It does
+// not check times.
 func (r *rollout) check() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -29,9 +29,9 @@ const startTime = 2 * time.Minute
 // each after a quarter of it, as a kubelet does.
 const leaseSeconds = 40
 
-// controlPlane is a cluster without hosts: etcd, an API server, the controllers and the
-// scheduler that pods need, and KWOK, which plays nodes and pods. All of it listens on
-// loopback only.
+// controlPlane is a cluster without hosts: etcd, an API server, the controllers and
+// the scheduler that pods need, and KWOK, which simulates nodes and pods. All of it
+// listens on loopback only.
 type controlPlane struct {
 	keys      *keyring.Keys
 	dir       string // files of the programs, with their logs
@@ -40,8 +40,8 @@ type controlPlane struct {
 	processes []*process
 }
 
-// controllers are those of kube-controller-manager that the benchmark needs: pods that
-// come back, budgets, endpoints, taints of nodes.
+// controllers are the controllers of kube-controller-manager that the benchmark
+// needs: for pods that are replaced, budgets, endpoints and taints of nodes.
 const controllers = "deployment-controller,replicaset-controller,disruption-controller,endpointslice-controller," +
 	"node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,namespace-controller," +
 	"garbage-collector-controller,pod-garbage-collector-controller"
@@ -114,7 +114,7 @@ func (c *controlPlane) startAPI(ctx context.Context, program string, etcd int) e
 	return p.await(ctx, startTime, c.api.ready)
 }
 
-// startClients starts what works through the API server.
+// startClients starts the programs that are clients of the API server.
 func (c *controlPlane) startClients(ctx context.Context, programs map[string]string) error {
 	config := "--kubeconfig=" + c.file("admin.conf")
 	if _, err := c.start("kube-controller-manager", programs[controllerProgram], config, "--controllers="+controllers,
@@ -158,7 +158,7 @@ func (c *controlPlane) failed() error {
 	return nil
 }
 
-// stop ends all programs, those that use others first.
+// stop ends all programs, clients before their servers.
 func (c *controlPlane) stop() {
 	for i := len(c.processes) - 1; i >= 0; i-- {
 		c.processes[i].stop()
@@ -199,7 +199,7 @@ func (c *controlPlane) writeFiles() error {
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 		"clientConnection": map[string]any{"kubeconfig": c.file("admin.conf"), "qps": 200, "burst": 400},
 		"leaderElection":   map[string]any{"leaderElect": false},
-		// Nodes are alike: to look at some of them is enough, and costs less.
+		// Nodes are alike: the scheduler scores only some of them, which costs less.
 		"percentageOfNodesToScore": 10,
 	}); err != nil {
 		return err

@@ -23,7 +23,7 @@ type controller struct {
 	err     error         // is set before done is closed
 }
 
-// newController makes the machine in a new directory, in which the site is already.
+// newController creates the machine in dir, which has the files of the site.
 func newController(program, dir string) *controller {
 	return &controller{program: program, dir: dir, done: make(chan struct{})}
 }
@@ -46,7 +46,7 @@ func (c *controller) start(ctx context.Context, args ...string) error {
 
 func (c *controller) state() string { return filepath.Join(c.dir, "state") }
 
-// kill ends deployer at once, as a machine ends that loses its power.
+// kill ends deployer with SIGKILL, as a power cut of its machine does.
 func (c *controller) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.done

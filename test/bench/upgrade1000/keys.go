@@ -34,7 +34,7 @@ func freePorts(n int) (ports []int, err error) {
 	return ports, nil
 }
 
-// getOK requests an address and fails when the answer is not 200.
+// getOK requests a URL and returns an error when the status is not 200.
 func getOK(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

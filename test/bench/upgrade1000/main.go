@@ -1,10 +1,11 @@
-// Command upgrade1000 shows a rollout over the nodes of a large cluster: drained, changed
-// and uncordoned in batches by the real deployer, while a real API server with its
-// controllers and scheduler moves their pods. KWOK plays the nodes and the pods, and hosts
-// of test/fleet are the machines under the nodes. One host in a hundred does not stand the
-// change; in the middle the controller is killed, and another one resumes. The benchmark
-// watches nodes and pods, and fails when a limit of the rollout or a
-// PodDisruptionBudget is ever exceeded. See docs/performance.md.
+// Command upgrade1000 shows a rollout over the nodes of a large cluster: drained,
+// changed and uncordoned in batches by the real deployer, while a real API server
+// with its controllers and scheduler moves their pods. KWOK simulates the nodes and
+// the pods, and hosts of test/fleet are the machines under the nodes. The change
+// breaks one host in a hundred; in the middle of the rollout the controller is
+// killed, and another one resumes the run. The benchmark watches nodes and pods, and
+// fails when a limit of the rollout or a PodDisruptionBudget is ever exceeded. See
+// docs/performance.md.
 package main
 
 import (

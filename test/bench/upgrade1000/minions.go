@@ -31,9 +31,9 @@ type minions struct {
 	url     string
 }
 
-// chooseFailing returns the names of the minions that do not stand the change: a share of
-// one in a hundred, at least one, at random. The first minion, which is the canary of the
-// first run, is not among them: with it the rollout ends at once, as it should.
+// chooseFailing returns the names of the minions that the change breaks: one in a
+// hundred, at least one, at random. The first minion, the canary of the first run, is
+// not among them: a broken canary would end the rollout.
 func (o options) chooseFailing() map[string]bool {
 	random := rand.New(rand.NewPCG(o.seed, 0))
 	failing := map[string]bool{}
@@ -43,7 +43,7 @@ func (o options) chooseFailing() map[string]bool {
 	return failing
 }
 
-// startMinions gives each minion the old version, and serves its health.
+// startMinions writes the old version to each minion, and serves the health checks.
 func startMinions(f *fleet.Fleet, failing map[string]bool) (*minions, error) {
 	m := &minions{hosts: map[string]*fleet.Host{}, failing: failing}
 	for _, h := range f.Hosts[1:] {
@@ -67,7 +67,7 @@ func startMinions(f *fleet.Fleet, failing map[string]bool) (*minions, error) {
 
 func versionPath(h *fleet.Host) string { return filepath.Join(h.Root, "etc/bench/version") }
 
-// version returns the version of a host, and when it got it.
+// version returns the version of a host, and the time at which the host got it.
 func (m *minions) version(name string) (string, time.Time, error) {
 	h, ok := m.hosts[name]
 	if !ok {

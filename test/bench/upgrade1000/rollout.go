@@ -17,7 +17,7 @@ import (
 type rollout struct {
 	*site
 	figures
-	done      map[string]time.Time // hosts that were done then, and when they were changed
+	done      map[string]time.Time // hosts that were done when the controller was killed, with the times of their changes
 	resumedAs string               // id of the resumed run
 	exit      int                  // exit code of the resumed run
 	report    *engine.Report       // of the resumed run
@@ -51,9 +51,10 @@ func (r *rollout) run(ctx context.Context) error {
 	return nil
 }
 
-// runUntilKilled runs the playbook, kills deployer when so many nodes are done, and returns
-// the id of the run. No host that fails is in the middle of its change then: a resumed run
-// restores its own changes only, and would report that host as not restored.
+// runUntilKilled runs the playbook, kills deployer when the number of nodes to kill
+// after is done, and returns the id of the run. No host that fails is in the middle
+// of its change then: a resumed run restores its own changes only, and would report
+// that host as not restored.
 func (r *rollout) runUntilKilled(ctx context.Context, c *controller) (id string, err error) {
 	if err := c.start(ctx, "run", playbookFile, "-i", inventoryFile); err != nil {
 		return "", err
@@ -80,7 +81,7 @@ func (r *rollout) runUntilKilled(ctx context.Context, c *controller) (id string,
 	return record.Header.Run, nil
 }
 
-// failingInside reports whether a host that does not stand the change is cordoned.
+// failingInside reports whether a host that the change breaks is cordoned.
 func (r *rollout) failingInside() bool {
 	for name := range r.tally.cordoned() {
 		if r.minions.failing[name] {
@@ -90,7 +91,7 @@ func (r *rollout) failingInside() bool {
 	return false
 }
 
-// resume continues the run from a machine that knows nothing of it.
+// resume continues the run on a machine without its logs.
 func (r *rollout) resume(ctx context.Context, c *controller, id string) error {
 	began := time.Now()
 	if err := c.start(ctx, "resume", id, "-i", inventoryFile, "--playbook", playbookFile, "--from-hosts", "--yes"); err != nil {

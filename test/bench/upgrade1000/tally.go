@@ -49,8 +49,8 @@ func isReady(all []condition) bool {
 // has them, so that no state between two events is missed.
 type tally struct {
 	mu      sync.Mutex
-	changed chan struct{} // is closed and replaced at each event
-	running bool          // the upgrade runs: what is seen now counts
+	changed chan struct{} // closed and replaced at each event
+	running bool          // the upgrade runs: observations count
 	needed  map[string]int
 
 	nodes       map[string]nodeState
@@ -118,7 +118,8 @@ func (t *tally) node(kind string, n nodeObject) {
 	}
 }
 
-// runOf returns the run that has cordoned a node, as deployer's mark has it.
+// runOf returns the run that has cordoned a node, as deployer's mark on the node
+// names it.
 func runOf(n nodeObject) string {
 	var mark struct {
 		Run string `json:"run"`
@@ -149,13 +150,13 @@ func (t *tally) pod(kind string, p podObject) {
 	}
 }
 
-// begin makes what follows count.
+// begin makes the observations from now on count.
 func (t *tally) begin() {
 	defer t.event()()
 	t.running = true
 }
 
-// look calls read with the lock held.
+// look calls read while it holds the lock.
 func (t *tally) look(read func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// watches follow nodes and pods in two goroutines, until stop.
+// watches follow nodes and pods in two goroutines, until stop is called.
 type watches struct {
 	group  *errgroup.Group
-	ctx    context.Context // ends when a watch has failed
+	ctx    context.Context // is done when a watch has failed
 	cancel context.CancelFunc
 }
 
-// startWatches begins to count in t. Events come behind those of the first list.
+// startWatches counts nodes and pods in t from now on. The first events are the
+// objects of the first list.
 func startWatches(ctx context.Context, a *api, t *tally) *watches {
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
@@ -23,10 +24,10 @@ func startWatches(ctx context.Context, a *api, t *tally) *watches {
 	return w
 }
 
-// failed returns a channel that is closed when a watch has failed.
+// failed returns a channel that is closed after a watch has failed.
 func (w *watches) failed() <-chan struct{} { return w.ctx.Done() }
 
-// err returns the failure of a watch; it ends both.
+// err ends both watches and returns the error of the one that failed.
 func (w *watches) err() error {
 	w.cancel()
 	return w.group.Wait()

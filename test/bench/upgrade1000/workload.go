@@ -19,10 +19,10 @@ const settleTime = 10 * time.Minute
 type app struct {
 	name     string
 	replicas int
-	needed   int // pods that the budget wants available
+	needed   int // pods that the budget requires to be available
 }
 
-// apps returns Deployments of several sizes with about so many pods in all.
+// apps returns Deployments of several sizes with about that number of pods in all.
 func apps(pods int) []app {
 	sizes := []struct{ replicas, needed int }{{2, 1}, {3, 2}, {5, 4}, {10, 8}, {30, 27}, {100, 92}}
 	var out []app
@@ -48,7 +48,7 @@ func node(name, zone string) object {
 	}}
 }
 
-// deployment has containers that are never started: KWOK plays them.
+// deployment returns the Deployment. Its containers never start: KWOK simulates them.
 func (a app) deployment() object {
 	labels := object{"app": a.name}
 	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": a.name}, "spec": object{
@@ -67,7 +67,8 @@ func (a app) service() object {
 	}}
 }
 
-// budget states the same limit as minAvailable or, for odd apps, as maxUnavailable.
+// budget returns the PodDisruptionBudget, with the limit as minAvailable or, for odd
+// apps, as maxUnavailable.
 func (a app) budget(odd bool) object {
 	spec := object{"selector": object{"matchLabels": object{"app": a.name}}}
 	if odd {

@@ -15,8 +15,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// script puts a program in the place of podman: a shell script that sees
-// podman's arguments.
+// script returns an engine whose podman is a shell script, which gets podman's
+// arguments.
 func script(t *testing.T, body string) Engine {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,7 +18,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// child is set when this program is run by a test as the process to be killed.
+// child is the environment variable that makes the test program create a lab with the
+// name that it has, as the process that a test kills.
 const child = "DEPLOYER_LAB_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,8 @@ func up(t *testing.T, spec plan.Spec) *lab.Lab {
 	return l
 }
 
-// leavesNothing looks at the machine with its own tools, not with the lab's.
+// leavesNothing checks that no part of a lab remains, with the tools of the machine
+// and not with those of the lab.
 func leavesNothing(t *testing.T, name string) {
 	t.Helper()
 	engine := "podman"
@@ -115,7 +117,7 @@ func users(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// fit checks what container runtimes and the kubelet ask of a host.
+// fit checks that hosts meet the requirements of container runtimes and the kubelet.
 func fit(t *testing.T, l *lab.Lab) {
 	for _, line := range []string{
 		"test -c /dev/kmsg",
@@ -147,7 +149,8 @@ func network(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// listening: a server in this process is reached from hosts, and from nowhere else.
+// listening checks that only the hosts reach a server in this process that listens in
+// the lab.
 func listening(t *testing.T, l *lab.Lab) {
 	listener, err := l.Listen(plan.Controller().String() + ":5000")
 	if err != nil {
@@ -167,7 +170,8 @@ func listening(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// isolation: nothing leaves a lab, and the machine has no address in it.
+// isolation checks that no traffic leaves a lab, and that the machine has no address
+// in it.
 func isolation(t *testing.T, l *lab.Lab) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -203,7 +207,8 @@ func partition(t *testing.T, l *lab.Lab) {
 	shell(t, l, "m1", "for i in 1 2 3 4 5; do "+ping+"172.31.0.12 && exit; done; exit 1")
 }
 
-// reboot: files stay; the boot id, processes and the network's state are new.
+// reboot checks that files survive a reboot, and that the boot id, the processes and
+// the state of the network are new.
 func reboot(t *testing.T, l *lab.Lab) {
 	bootID := "cat /proc/sys/kernel/random/boot_id"
 	before := shell(t, l, "m2", "echo kept > /root/file; echo gone > /run/file; iptables -A INPUT -p tcp --dport 9 -j DROP; ip route add 10.9.0.0/24 via 172.31.0.11; hostnamectl set-hostname other; "+bootID)
@@ -247,7 +252,7 @@ func kill(t *testing.T, l *lab.Lab) {
 	shell(t, l, "m2", "! systemctl is-active --quiet busy")
 }
 
-// twoLabs: the same addresses twice, and neither sees the other.
+// twoLabs checks that two labs with the same addresses do not reach each other.
 func twoLabs(t *testing.T, first *lab.Lab) {
 	if _, err := lab.Up(t.Context(), plan.Spec{Name: first.Name, Masters: 1}, lab.Options{}); err == nil || !strings.Contains(err.Error(), "up already") {
 		t.Errorf("the same name again: %v", err)
@@ -270,8 +275,8 @@ func twoLabs(t *testing.T, first *lab.Lab) {
 	}
 }
 
-// A process that dies without a word leaves its lab; Sweep takes it away, whole
-// or incomplete, and leaves labs alone whose process lives.
+// TestSweepRemovesWhatAKilledProcessLeft: Sweep removes the labs of killed processes,
+// complete or not, and keeps labs whose process runs.
 func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 	bystander := up(t, plan.Spec{Name: "selftest-bystander", Minions: 1})
 	for name, whole := range map[string]bool{"selftest-whole": true, "selftest-half": false} {
@@ -291,8 +296,9 @@ func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 	}
 }
 
-// start runs this program as a child that makes a lab, and returns once the lab
-// is up, or already while it is made. The function it returns kills the child.
+// start runs this program as a child that creates a lab. It returns when the lab is
+// up or, with whole false, while it is being created. The returned function kills the
+// child.
 func start(t *testing.T, name string, whole bool) (kill func()) {
 	t.Helper()
 	self, err := os.Executable()

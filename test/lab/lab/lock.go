@@ -46,7 +46,7 @@ func acquire(path string, wait bool) (*lock, error) {
 		if same(f, path) {
 			return &lock{f: f}, nil
 		}
-		_ = f.Close() // its last holder removed the file; a lock on it means nothing
+		_ = f.Close() // its last holder removed the file, so that the lock has no effect
 	}
 }
 
@@ -64,6 +64,6 @@ func (l *lock) release() {
 	if l == nil {
 		return
 	}
-	_ = os.Remove(l.f.Name()) // a file that stays is only untidy
+	_ = os.Remove(l.f.Name()) // a file that remains does no harm
 	_ = l.f.Close()
 }

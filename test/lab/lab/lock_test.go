@@ -29,8 +29,8 @@ func TestLockIsHeldByOne(t *testing.T) {
 	again.release()
 }
 
-// The file goes with each release, while others wait for it: still only one may
-// have the lock at a time.
+// TestLockExcludesWhileItsFileComesAndGoes: only one process has the lock at a time,
+// although each release removes the file while others wait for it.
 func TestLockExcludesWhileItsFileComesAndGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	var wg sync.WaitGroup

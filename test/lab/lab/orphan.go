@@ -17,7 +17,7 @@ import (
 // killed while it creates a lab, the podman that it started continues, and would create
 // a container after the lab's removal.
 func settle(ctx context.Context, name string) error {
-	const longest = time.Minute // many times what starting one container takes
+	const longest = time.Minute // many times the duration of the start of a container
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	for {
@@ -41,7 +41,7 @@ func orphans(proc, name string) ([]string, error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) == 0 {
-			continue // it ended meanwhile, or is the kernel's
+			continue // the process has ended, or is a kernel thread
 		}
 		argv := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
 		if adds(argv, name) {

@@ -33,7 +33,7 @@ func Sweep(ctx context.Context) ([]string, error) {
 func sweep(ctx context.Context, e container.Engine, p place, name string) (bool, error) {
 	work, err := acquire(p.work(name), false)
 	if errors.Is(err, errHeld) {
-		return false, nil // it is just being made or removed
+		return false, nil // another process is creating or removing the lab
 	}
 	if err != nil {
 		return false, err

@@ -24,12 +24,12 @@ type state struct {
 	Complete bool        `json:"complete"` // every host was up once
 }
 
-// place holds the paths of labs' state. State lies in the user's cache, but labs belong
-// to the machine: another user, or sudo with another home, meets the same containers. So
-// locks, and the path of each lab's state, are in one directory for all users, which,
-// like the network namespaces, does not survive a reboot.
+// place holds the paths of labs' state. State lies in the user's cache, but labs
+// belong to the machine: another user, or sudo with another home, has the same
+// containers. So locks, and the path of each lab's state, are in one directory for
+// all users, which, like the network namespaces, does not survive a reboot.
 type place struct {
-	cache string // a state directory for each lab made from here
+	cache string // a state directory for each lab that was created with this cache
 	run   string // locks, and for each lab a link to its state directory
 }
 

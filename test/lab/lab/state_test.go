@@ -78,8 +78,9 @@ func TestLabsListsWholeOnesAndThoseInTheMaking(t *testing.T) {
 	}
 }
 
-// A lab made with one cache directory must be known as complete from another:
-// otherwise Sweep would remove it as incomplete.
+// TestStateIsFoundFromAnotherCache: a lab that was created with one cache directory
+// is complete for a process with another one. Otherwise Sweep would remove it as
+// incomplete.
 func TestStateIsFoundFromAnotherCache(t *testing.T) {
 	mine := somewhere(t)
 	other := place{cache: t.TempDir(), run: mine.run}
@@ -124,7 +125,7 @@ func TestALabIsAbandonedWhenItsOwnerIsGone(t *testing.T) {
 	if abandoned(p, tied) {
 		t.Error("its owner lives, but it counts as abandoned")
 	}
-	owner.f.Close() // as the kernel does when the process dies: the file stays
+	owner.f.Close() // like the end of the process: the file stays
 	if !abandoned(p, tied) {
 		t.Error("its owner is gone, but it does not count as abandoned")
 	}

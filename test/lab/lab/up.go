@@ -47,7 +47,7 @@ func Up(ctx context.Context, spec plan.Spec, opt Options) (*Lab, error) {
 		defer cancel()
 		left := remove(again, l.engine, l.place, l.Name)
 		l.owner.release()
-		if ctx.Err() != nil { // every command that was stopped says the same
+		if ctx.Err() != nil { // all stopped commands have the same error
 			err = fmt.Errorf("making lab %s: %w", l.Name, context.Cause(ctx))
 		}
 		return nil, errors.Join(err, left)
@@ -117,7 +117,8 @@ func (l *Lab) make(ctx context.Context, tied bool) error {
 	return l.place.save(s)
 }
 
-// image builds the host image once, however many labs ask for it at a time.
+// image builds the host image unless it exists. Of several labs that need it at a
+// time only one builds it.
 func (l *Lab) image(ctx context.Context) (string, error) {
 	lk, err := acquire(l.place.image(), true)
 	if err != nil {
@@ -162,8 +163,8 @@ func (l *Lab) bootAll(ctx context.Context, ref, key string) ([]byte, error) {
 	return bytes.Join(known, nil), err
 }
 
-// hostKeys reads the public keys on the host itself, not over the network, so
-// that known_hosts is true and not what the first answer claimed.
+// hostKeys reads the public keys on the host itself, not over the network, so that
+// known_hosts does not depend on the first answer over the network.
 func (l *Lab) hostKeys(ctx context.Context, h plan.Host) ([]byte, error) {
 	keys, err := l.engine.Exec(ctx, l.box(h.Name), "sh", "-c", "cat /etc/ssh/ssh_host_*_key.pub")
 	if err != nil {
@@ -189,7 +190,7 @@ func (l *Lab) writeFiles(known []byte) error {
 	return nil
 }
 
-// each does something for all hosts at once and returns all errors together.
+// each calls do for all hosts at once and returns all errors together.
 func (l *Lab) each(do func(plan.Host) error) error {
 	errs := make([]error, len(l.Hosts))
 	var wg sync.WaitGroup

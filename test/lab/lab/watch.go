@@ -9,8 +9,8 @@ import (
 	"deployer/test/lab/container"
 )
 
-// Watch boots hosts again that have rebooted themselves, until ctx ends. Those
-// that are switched off or killed stay down. tell gets a line for each boot.
+// Watch boots hosts that have requested a reboot, until ctx ends. Hosts that were
+// shut down or killed stay down. tell gets a line for each boot.
 func (l *Lab) Watch(ctx context.Context, tell func(string)) {
 	var all sync.WaitGroup
 	for _, h := range l.Hosts {
@@ -26,8 +26,7 @@ func (l *Lab) Watch(ctx context.Context, tell func(string)) {
 	all.Wait()
 }
 
-// watch waits for the end of a host's present life, and begins another one if it
-// asked for that.
+// watch waits until a host is down, and boots it when it has requested a reboot.
 func (l *Lab) watch(ctx context.Context, host string, tell func(string)) error {
 	code, err := l.engine.Ended(ctx, l.box(host))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestWatch: a host that reboots itself is back, with what it has on disk; one that
-// was switched off, and one that was killed, stay so.
+// TestWatch: a host that reboots itself is up again with its files; a host that was
+// shut down and one that was killed stay down.
 func TestWatch(t *testing.T) {
 	l := up(t, plan.Spec{Name: "watchtest", Hosts: 3})
 	ctx, stop := context.WithCancel(t.Context())

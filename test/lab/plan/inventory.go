@@ -31,7 +31,7 @@ func (f Files) Artifacts() string {
 	return filepath.Join(filepath.Dir(filepath.Dir(f.Dir)), "artifacts-src")
 }
 
-// State is the lab's own record.
+// State is the file with the state of the lab.
 func (f Files) State() string { return filepath.Join(f.Dir, "state.json") }
 
 // The inventory is marshalled from these types, so that the order of keys is fixed and

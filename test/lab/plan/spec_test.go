@@ -31,8 +31,9 @@ func TestLayoutNamesAndAddressesHostsInAFixedOrder(t *testing.T) {
 	}
 }
 
-// Every address of the largest lab must lie in the subnet and belong to one host
-// only, and so must its hardware address.
+// TestLargestLayoutHasUniqueAddressesInsideTheSubnet: every address of the largest
+// lab lies in the subnet and belongs to one host only, and every hardware address
+// belongs to one host only.
 func TestLargestLayoutHasUniqueAddressesInsideTheSubnet(t *testing.T) {
 	hosts, err := plan.Spec{Name: "x", Minions: plan.MaxHosts}.Layout()
 	if err != nil {
