@@ -135,7 +135,7 @@ lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 .PHONY: test
 test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
 	go vet ./...
-	go test -race ./...
+	go test -race -timeout 20m ./... # the command line takes half of go's 10 minutes on two cores
 
 .PHONY: fuzz
 fuzz: ## run every fuzzer for FUZZTIME (default 20s)
