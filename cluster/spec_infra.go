@@ -20,7 +20,7 @@ type EtcdSpec struct {
 // EtcdBackup is the `cluster.etcd.backup:` section. The numbers hold for all snapshots on a
 // host, those of backups and upgrades included.
 type EtcdBackup struct {
-	// As OnCalendar of systemd.time(7), or never.
+	// Times of the snapshots: an OnCalendar expression of systemd.time(7), or never.
 	Schedule string `yaml:"schedule" json:"schedule" default:"daily" doc:"Times of the snapshots, as OnCalendar of systemd.time(7): daily, *-*-* 00/6:00:00. One member saves each time, a follower where there is one. With never none is saved."`
 	// Number of snapshots that stay on a host.
 	Keep int `yaml:"keep" json:"keep" default:"15" doc:"Number of snapshots that stay on a host."`

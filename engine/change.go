@@ -12,9 +12,9 @@ type Change struct {
 	Wait bool `json:"wait,omitempty"`
 	// Effects lists the parts of the change in order, for plans and diffs.
 	Effects []Effect `json:"effects,omitempty"`
-	// MissingDir is a directory that the change needs and that does not exist. A
-	// check fails with [MissingDirError] then, as a real run does, unless an earlier
-	// step may create the directory.
+	// MissingDir is a directory that the change needs and that does not exist. The
+	// check then fails as a real run does, unless an earlier step may create the
+	// directory.
 	MissingDir string `json:"lacks,omitempty"`
 	// Output is the result of the check for `register`.
 	Output Output `json:"output,omitempty"`

@@ -9,7 +9,7 @@ import (
 // The probe is one command line that examines a host, receives the agent if it is
 // missing, and becomes the agent. One SSH session is therefore enough on any host.
 //
-// The command line is sh -c 'OUTER' deployer 'INNER' arguments and must mean the same
+// The command line is `sh -c 'OUTER' deployer 'INNER' arguments` and must mean the same
 // in every login shell, csh and fish included. Both scripts therefore stand in single
 // quotes and contain no single quote, newline, exclamation mark, or backslash before
 // a quote or a backslash; a test checks it. They use POSIX sh(1) and its tools, and
