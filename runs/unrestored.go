@@ -25,8 +25,8 @@ func (l *Unrestored) Emit(e engine.Event) {
 	defer l.mu.Unlock()
 	for _, s := range stays {
 		if m, ok := s.(map[string]any); ok {
-			thing := engine.ChangeRecord{Kind: fmt.Sprint(m["kind"]), Name: fmt.Sprint(m["name"])}
-			l.list.add(e.Host, fmt.Sprintf("%s: %v", thing.Label(), m["why"]), true)
+			change := engine.ChangeRecord{Kind: fmt.Sprint(m["kind"]), Name: fmt.Sprint(m["name"])}
+			l.list.add(e.Host, fmt.Sprintf("%s: %v", change.Label(), m["why"]), true)
 		}
 	}
 }

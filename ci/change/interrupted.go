@@ -49,9 +49,9 @@ func (d Interrupted) stepOf(host string) (int, bool) {
 
 // Present returns the hosts that the cluster may have, with the roles that they may have,
 // and the names of hosts whose step has begun and not succeeded.
-func (d Interrupted) Present() (site *Site, unsure map[string]bool) {
+func (d Interrupted) Present() (site *Site, tentative map[string]bool) {
 	out := *d.Wanted
-	out.Hosts, unsure = nil, map[string]bool{}
+	out.Hosts, tentative = nil, map[string]bool{}
 	if d.Before != nil {
 		for _, h := range d.Before.Hosts {
 			i, named := d.stepOf(h.Name)
@@ -60,12 +60,12 @@ func (d Interrupted) Present() (site *Site, unsure map[string]bool) {
 			case !named || i >= d.Begun:
 				out.Hosts = append(out.Hosts, h)
 				// A deploy repeats the join of a host that an earlier one has left unfinished.
-				unsure[h.Name] = named && d.Steps[i].Args[0] == "scale-up" && len(without(wanted.Roles, h.Roles)) == 0
+				tentative[h.Name] = named && d.Steps[i].Args[0] == "scale-up" && len(without(wanted.Roles, h.Roles)) == 0
 			case !stays && i < d.Done: // it has left
 			case !stays:
-				out.Hosts, unsure[h.Name] = append(out.Hosts, h), true
+				out.Hosts, tentative[h.Name] = append(out.Hosts, h), true
 			default:
-				out.Hosts, unsure[h.Name] = append(out.Hosts, wanted), i >= d.Done
+				out.Hosts, tentative[h.Name] = append(out.Hosts, wanted), i >= d.Done
 			}
 		}
 	}
@@ -74,10 +74,10 @@ func (d Interrupted) Present() (site *Site, unsure map[string]bool) {
 			continue
 		}
 		if i, named := d.stepOf(h.Name); named && i < d.Begun || d.Before == nil && d.Begun > 0 {
-			out.Hosts, unsure[h.Name] = append(out.Hosts, h), !named || i >= d.Done
+			out.Hosts, tentative[h.Name] = append(out.Hosts, h), !named || i >= d.Done
 		}
 	}
-	return &out, unsure
+	return &out, tentative
 }
 
 // ChangeTo returns the change from the state that the deploy has left to another
@@ -91,7 +91,7 @@ func (d Interrupted) ChangeTo(after *Site) Change {
 	case d.Complete():
 		return Between(d.Wanted, after)
 	}
-	present, unsure := d.Present()
+	present, tentative := d.Present()
 	if d.Before == nil {
 		c := Change{First: true}
 		for _, h := range present.Hosts {
@@ -105,7 +105,7 @@ func (d Interrupted) ChangeTo(after *Site) Change {
 	c := Change{Renamed: d.Wanted.Cluster != after.Cluster}
 	c.compareHosts(present, after)
 	c.HostSettings = nil
-	d.repeat(&c, after, unsure)
+	d.repeat(&c, after, tentative)
 	for _, site := range []*Site{d.Verified, d.Before, d.Wanted} {
 		if site != nil {
 			c.addSettings(site, after)
@@ -120,7 +120,7 @@ func (d Interrupted) ChangeTo(after *Site) Change {
 }
 
 // repeat adds the hosts whose step has not succeeded and that have the wanted roles.
-func (d Interrupted) repeat(c *Change, after *Site, unsure map[string]bool) {
+func (d Interrupted) repeat(c *Change, after *Site, tentative map[string]bool) {
 	named := map[string]bool{}
 	for _, list := range [][]HostRoles{c.Joining, c.Leaving, c.Demoted, c.Unsupported} {
 		for _, h := range list {
@@ -128,7 +128,7 @@ func (d Interrupted) repeat(c *Change, after *Site, unsure map[string]bool) {
 		}
 	}
 	for _, h := range after.Hosts {
-		if !unsure[h.Name] || named[h.Name] {
+		if !tentative[h.Name] || named[h.Name] {
 			continue
 		}
 		was, _ := d.Before.Host(h.Name)

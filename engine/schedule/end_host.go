@@ -15,11 +15,11 @@ func (h *host) endHost(ctx context.Context, op program.Op) error {
 	if why := h.unknownReason(op.Ends.Refs()); why != "" {
 		return h.endPlay(ctx, op, func(c *taskCall) { h.skipUnknown(c, nil, why) })
 	}
-	leaves, _, err := op.Ends.Applies(h.vars)
+	applies, _, err := op.Ends.Applies(h.vars)
 	switch {
 	case err != nil:
 		return h.failOutsideTask(ctx, op.Ends.Name, err)
-	case !leaves:
+	case !applies:
 		h.cursor++
 		return nil
 	}

@@ -58,7 +58,7 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	defer r.interruptNow(context.Canceled)
 	r.emit(engine.Event{Type: engine.EventRunStart, Name: prog.Name, Text: opts.RunID})
 	over := make(chan struct{})
-	watched := r.watchInterrupt(over)
+	watchEnded := r.watchInterrupt(over)
 	r.connections.HoldGuards(ctx)
 	var all sync.WaitGroup
 	for _, h := range r.hosts { // before any other host counts them
@@ -77,7 +77,7 @@ func Run(ctx context.Context, prog *program.Program, opts Options) (*engine.Repo
 	}
 	all.Wait()
 	close(over)
-	<-watched
+	<-watchEnded
 	r.connections.EndLock()
 	report := r.report(ctx)
 	r.emit(engine.Event{Type: engine.EventRunEnd, Name: prog.Name, Report: report})

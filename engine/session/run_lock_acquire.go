@@ -35,8 +35,8 @@ func (c *runLock) acquire(ctx context.Context) {
 			c.mu.Unlock()
 			return
 		}
-		verdict, holder := c.decide(held, time.Since(began))
-		switch verdict {
+		decision, holder := c.decide(held, time.Since(began))
+		switch decision {
 		case lock.Refuse:
 			c.opts.Abort(refusedError(holder, len(held)-1))
 			return
@@ -51,13 +51,13 @@ func (c *runLock) acquire(ctx context.Context) {
 
 // decide returns what to do about the locks of other runs, and the lock that decides it.
 func (c *runLock) decide(held []*lock.Held, waited time.Duration) (lock.Decision, *lock.Held) {
-	verdict, holder := lock.Wait, held[0]
+	decision, holder := lock.Wait, held[0]
 	for _, other := range held {
-		if v := lock.Decide(c.Holder, other.By, waited, c.MaxWait); v > verdict {
-			verdict, holder = v, other
+		if v := lock.Decide(c.Holder, other.By, waited, c.MaxWait); v > decision {
+			decision, holder = v, other
 		}
 	}
-	return verdict, holder
+	return decision, holder
 }
 
 func refusedError(held *lock.Held, more int) error {

@@ -80,7 +80,7 @@ func isStepOfTask(step, task string) bool {
 // target returns the state that a revert restores. Only keys that the step has
 // changed are restored; keys that the step left alone, and another user has changed
 // since, stay.
-func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.RevertState) {
+func (c *resourceChange) target(now engine.State) (to engine.State, state engine.RevertState) {
 	was := c.before.State
 	is := func(k BackupRecord) bool { return c.equalIgnoringDependent(now, k.State) }
 	switch {
@@ -100,7 +100,7 @@ func (c *resourceChange) target(now engine.State) (to engine.State, fate engine.
 }
 
 // mergedTarget returns the present state with the step's keys restored.
-func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, fate engine.RevertState) {
+func (c *resourceChange) mergedTarget(now engine.State) (to engine.State, state engine.RevertState) {
 	to = maps.Clone(now)
 	for _, key := range keysOf(c.before.State, c.after.State) {
 		is := func(k BackupRecord) bool { return k.State[key] == now[key] }

@@ -76,21 +76,21 @@ func (c *Conn) Dial(ctx context.Context, network, address string) (net.Conn, err
 }
 
 // track registers a closer with the connection, so that Close closes it too.
-func (c *Conn) track(thing io.Closer) error {
+func (c *Conn) track(closer io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		_ = thing.Close()
+		_ = closer.Close()
 		return &transport.Error{Host: c.host, Stage: transport.StageSession, Kind: transport.Lost, Err: net.ErrClosed}
 	}
-	c.open[thing] = struct{}{}
+	c.open[closer] = struct{}{}
 	return nil
 }
 
-func (c *Conn) untrack(thing io.Closer) {
+func (c *Conn) untrack(closer io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.open, thing)
+	delete(c.open, closer)
 }
 
 // Lost implements transport.Conn.
@@ -110,8 +110,8 @@ func (c *Conn) Close() error {
 	open := c.open
 	c.open = map[io.Closer]struct{}{}
 	c.mu.Unlock()
-	for thing := range open {
-		_ = thing.Close()
+	for closer := range open {
+		_ = closer.Close()
 	}
 	close(c.lost)
 	return nil
