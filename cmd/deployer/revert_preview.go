@@ -52,10 +52,10 @@ func printIrreversible(w io.Writer, title string, list []runs.Irreversible) {
 // previewJSON returns the preview as JSON.
 func previewJSON(preview *runs.RevertPreview) any {
 	return struct {
-		Hosts   map[string]engine.RunHistory `json:"hosts"`
-		Drifted []runs.Irreversible          `json:"drifted"`
-		Cannot  []runs.Irreversible          `json:"cannot"`
-		LeftOut []string                     `json:"left_out"`
+		Hosts        map[string]engine.RunHistory `json:"hosts"`
+		Drifted      []runs.Irreversible          `json:"drifted"`
+		Irreversible []runs.Irreversible          `json:"irreversible"`
+		LeftOut      []string                     `json:"left_out"`
 	}{preview.History, orEmpty(preview.Drifted()), orEmpty(preview.Irreversible), orEmpty(preview.LeftOut)}
 }
 
