@@ -33,7 +33,7 @@ func blockedNode(s *site) {
 		}
 	})
 	s.blockEvictions("n2")
-	upgrade := []string{"upgrade", "--to", newer, "--batch-size", "1", "--max-fail", "1", "--drain-timeout", "1m"}
+	upgrade := []string{"upgrade", "--to", newer, "--batch-size", "1", "--max-fail", "1", "--drain-timeout", "2m"}
 
 	o := s.Deployer(append(upgrade, "--rollout", s.rolloutSteps("n1", "n2", "n3"), "--critical", "n2")...)
 	s.RequireExit(o, 6)
