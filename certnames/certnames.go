@@ -74,8 +74,8 @@ func (n Names) Difference(want Names) string {
 
 func set(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
-// canonical returns addresses in their usual spelling; a text that is no address stays as it
-// is, and so differs from every address.
+// canonical returns addresses in their canonical spelling. A text that is no address stays
+// as it is, so that it differs from every address.
 func canonical(ips []string) []string {
 	out := make([]string, len(ips))
 	for i, ip := range ips {

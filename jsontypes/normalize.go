@@ -10,8 +10,8 @@ import (
 
 // Normalize converts a value that a decoder of JSON or YAML has made into the types that
 // variables have: map[string]any, []any, and int for whole numbers, which templates would
-// else print as 1e+06. Normalize copies maps and lists in which something changes and leaves v as
-// it is.
+// else print as 1e+06. Normalize copies maps and lists in which something changes, and leaves
+// v as it is.
 func Normalize(v any) any {
 	switch t := v.(type) {
 	case float64:

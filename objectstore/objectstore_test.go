@@ -347,9 +347,9 @@ func TestUploadIsTriedAgain(t *testing.T) {
 	requireSame(t, from, back)
 }
 
-// startRelay passes connections on to a server. When all together have sent more than a
-// number of bytes, it breaks each that sends more than a MiB, but no more than times. breaking
-// is called at the first. It returns its address.
+// startRelay passes connections on to a server, and returns the relay's address. When all
+// connections together have sent more than a number of bytes, the relay breaks each that
+// sends more than a MiB, at most as often as times says, and calls breaking at the first.
 func startRelay(t *testing.T, server string, limit int64, times int32, breaking func()) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

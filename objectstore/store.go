@@ -9,8 +9,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// Config has the address and the credentials of the store. The environment and the files of AWS come
-// before AccessKey and SecretKey, see [Open].
+// Config has the address and the credentials of the store. The environment and the files of
+// AWS come before AccessKey and SecretKey, see [Open].
 type Config struct {
 	Endpoint string // URL without a path; empty for Amazon S3 in the region
 	Region   string // default us-east-1

@@ -24,7 +24,7 @@ type Partial struct {
 	size int64
 }
 
-// NewPartial reads the content of a file, whose offset is 0, and continues behind it.
+// NewPartial reads the content of a file, whose offset is 0, and continues at its end.
 func NewPartial(file File) (*Partial, error) {
 	p := &Partial{file: file, sum: sha256.New()}
 	var err error

@@ -19,15 +19,15 @@ import (
 // Suffix ends the name of an encrypted file: group_vars/all.yaml.age.
 const Suffix = ".age"
 
-// The environment variables that Environment looks at.
+// The environment variables that [Environment] reads.
 const (
-	// KeyVariable holds one identity itself, AGE-SECRET-KEY-1...; for CI.
+	// KeyVariable has one identity, AGE-SECRET-KEY-1...; it is meant for CI.
 	KeyVariable = "DEPLOYER_AGE_KEY"
 	// FilesVariable lists files with identities, separated as in PATH.
 	FilesVariable = "DEPLOYER_AGE_IDENTITIES"
 )
 
-// maxOpened bounds in bytes what an encrypted file may hold.
+// maxOpened is the maximum size in bytes of the content of an encrypted file.
 const maxOpened = 16 << 20
 
 // Keys opens encrypted files with the identities of their reader. The
@@ -58,8 +58,8 @@ func Environment(lookup func(string) (string, bool), home string) *Keys {
 // Files returns the identities of files, all of which must exist.
 func Files(files ...string) *Keys { return &Keys{files: files} }
 
-// DefaultFiles are looked at without further word: what `deployer secrets
-// keygen` writes, and SSH keys, which age can use too.
+// DefaultFiles returns the files that Environment reads by default: the one that
+// `deployer secrets keygen` writes, and SSH keys, which age can use too.
 func DefaultFiles(home string) []string {
 	return []string{
 		filepath.Join(home, ".config", "deployer", "age.txt"),

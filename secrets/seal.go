@@ -38,8 +38,8 @@ func Recipients(dir string) ([]age.Recipient, error) {
 	}
 }
 
-// ParseRecipients reads public keys, a line each; empty lines and comments are
-// passed over. name is for messages.
+// ParseRecipients reads public keys, a line each; ParseRecipients ignores empty
+// lines and comments. name is for messages.
 func ParseRecipients(name, text string) ([]age.Recipient, error) {
 	var out []age.Recipient
 	for i, line := range strings.Split(text, "\n") {
@@ -66,8 +66,7 @@ func recipient(line string) (age.Recipient, error) {
 	return age.ParseX25519Recipient(line)
 }
 
-// Seal encrypts content to recipients, armored, so that it can be looked at and
-// mailed like any text.
+// Seal encrypts content to recipients. The result is armored, which is plain text.
 func Seal(content []byte, to []age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
 	text := armor.NewWriter(&out)
@@ -84,7 +83,7 @@ func Seal(content []byte, to []age.Recipient) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Generate makes a new identity: the content of an identity file, and the public
+// Generate returns a new identity: the content of an identity file, and the public
 // key that goes into RecipientsFile.
 func Generate() (file, public string, err error) {
 	id, err := age.GenerateX25519Identity()

@@ -6,8 +6,8 @@ import (
 )
 
 // Split returns the words of a line as a POSIX shell splits it: at blanks, with quotes and
-// backslashes. Split expands nothing. Split fails for a quote without its end and for a backslash
-// at the end.
+// backslashes. Split expands nothing. A quote without its end and a backslash at the end
+// are errors.
 func Split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
