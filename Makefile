@@ -144,11 +144,11 @@ fuzz: ## run every fuzzer for FUZZTIME (default 20s)
 	    go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),20s) $$p || exit 1; done; done
 
 .PHONY: faults
-faults: ## break runs at every place where they can break
+faults: ## break runs at every place where they can break; make test tries one place in nine
 	go test -count=1 -v -timeout 30m ./test/faults -stride 1 -seeds 5 -hosts 300
 
 .PHONY: e2e
-e2e: build packages faults $(KWOK) ## faults, and the lab scenarios on real hosts (needs root)
+e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
 	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
