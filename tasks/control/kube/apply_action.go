@@ -50,16 +50,19 @@ func (a *ApplyManifests) Check(ctx context.Context, actx engine.ActionContext) (
 		return engine.Change{}, err
 	}
 	dry := actx.CheckOnly()
+	planner := client
 	if dry {
-		client = client.WithRetryTimeout(-1)
+		planner = client.WithRetryTimeout(-1)
 	}
-	plan, err := Plan(ctx, client, objects, a.Force)
+	plan, err := Plan(ctx, planner, objects, a.Force)
 	if dry && err != nil && IsTransient(err) {
 		return changeWithoutAPI(objects), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
 	}
+	// The API has responded. A list may still wait for the watch cache of an API server whose
+	// etcd has just started.
 	if a.Set != "" {
 		more, err := Unlisted(ctx, client, a.Set, objects)
 		if err != nil {

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -63,6 +64,29 @@ func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 	}
 	if got := run("shop", manifests); !slices.Contains(got, "create Secret shop/till") {
 		t.Errorf("back: %v", got)
+	}
+}
+
+// TestDryRunRepeatsAListThatFails checks that a dry run goes on when the API has answered
+// and one list of objects fails for a moment.
+func TestDryRunRepeatsAListThatFails(t *testing.T) {
+	failed := false
+	api := &kubetest.API{}
+	api.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if failed || r.Method != http.MethodGet || !r.URL.Query().Has("labelSelector") {
+			return false
+		}
+		failed = true
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	s := newContext(t, api)
+	s.Check = true
+	action := NewApplyManifests()
+	action.Set, action.Content = "shop", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
+	change, err := action.Check(t.Context(), s)
+	if err != nil || !change.Needed || !failed {
+		t.Errorf("%+v, %v, a list has failed: %t", change, err, failed)
 	}
 }
 
