@@ -43,8 +43,8 @@ func Wanted(sys engine.System, manifest string) bool {
 // has ended, otherwise the newest one.
 func logOf(sys engine.System, m manifest, err error) string {
 	if crash, ok := errors.AsType[*crashError](err); ok {
-		if text := readEnd(crash.endedLog(), 16<<10); text != "" {
-			return hostcmd.Tail(text, 20)
+		if text := endOf(crash.endedLog()); text != "" {
+			return text
 		}
 	}
 	return lastLog(sys, m)
@@ -61,8 +61,11 @@ func lastLog(sys engine.System, m manifest) string {
 	if newest == "" {
 		return "none of its containers has written a log: see journalctl -u kubelet on the host, and deployer verify, which has the reason when the kubelet has refused the pod"
 	}
-	return hostcmd.Tail(readEnd(newest, 16<<10), 20)
+	return endOf(newest)
 }
+
+// endOf returns the last 20 lines of a file, of at most 16 KiB.
+func endOf(realPath string) string { return hostcmd.Tail(readEnd(realPath, 16<<10), 20) }
 
 // readEnd returns at most n bytes of the end of a file; empty when it cannot be
 // read, because the log is only an addition to another message.

@@ -80,8 +80,9 @@ func (*Save) Apply(context.Context, engine.ActionContext, engine.Change) (engine
 // footer is the last line of an armored file that is whole.
 const footer = "-----END AGE ENCRYPTED FILE-----\n"
 
-// header returns the first line of a file, with a digest of its content. The digest has the key of the cluster's authority,
-// or that of service accounts when the authority is external, so that nobody can test guesses of a secret with it.
+// header returns the first line of a file, with a digest of its content. The digest is keyed
+// by the key of the cluster's authority, or by that of service accounts when the authority
+// is external, so that nobody can test guesses of a secret with it.
 func header(cluster string, keys *keyring.Keys, recipients []string) string {
 	key := keys.Files()[keyring.ClusterKey]
 	if key == nil {
