@@ -220,7 +220,7 @@ func (r *run) each(ctx context.Context, targets []*target, s *report.Stage, do f
 		}
 	}
 	if slices.ContainsFunc(errs, func(err error) bool { return outcomeOf(err) == report.Failed }) {
-		return errors.New(errors.Join(errs...).Error()) // a failed cluster outweighs those that were refused or rolled back
+		return errors.New(errors.Join(errs...).Error()) // one failed cluster decides the exit code
 	}
 	return errors.Join(errs...)
 }

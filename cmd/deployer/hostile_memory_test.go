@@ -19,7 +19,7 @@ import (
 // mostMemory is the maximum memory that deployer may use, and memoryLimit the limit
 // that it is given, in bytes: without any host it uses some 80 MB. The race detector
 // keeps a record of its own of each access (go.dev/doc/articles/race_detector: 5 to
-// 10 times the memory), of which the limit knows nothing.
+// 10 times the memory), which does not count towards the limit.
 const (
 	mostMemory  = 256 << 20 * raceFactor
 	memoryLimit = "128MiB"
