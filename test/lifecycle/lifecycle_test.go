@@ -58,6 +58,7 @@ var scenarios = []scenario{
 	{name: "rollback_aborted", begin: newerCluster, run: rollbackAborted},
 	{name: "upgrade_killed", begin: olderCluster, run: upgradeKilled},
 	{name: "upgrade_blocked", begin: olderCluster, run: blockedNode},
+	{name: "upgrade_taken_back", begin: olderCluster, run: upgradeTakenBack},
 	{name: "cpu_manager_policy", run: cpuManagerPolicy},
 	{name: "memory_manager_policy", run: memoryManagerPolicy},
 	{name: "member_removed", run: memberRemoved},

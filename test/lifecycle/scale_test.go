@@ -45,7 +45,8 @@ func (s *site) comeBack(left ...string) {
 	s.requireMembers(masters...)
 }
 
-// minionLeaves removes a minion and adds it again. Nothing restarts on the others.
+// minionLeaves removes a minion and adds it again. Nothing restarts on the others, which
+// get the minion's pods of the cluster DNS.
 func minionLeaves(s *site) {
 	before := s.processes("m1", "m2", "m3", "n1", "n2")
 	s.scaleDown("n3")
@@ -54,7 +55,7 @@ func minionLeaves(s *site) {
 		s.T.Errorf("on n3 there is still: %s", left)
 	}
 	s.comeBack("n3")
-	s.requireProcesses(before, "when a minion left and came back")
+	s.requireProcesses(before, "when a minion left and came back", "coredns")
 }
 
 // firstMasterLeaves stops etcd on the first master. The removal of another master is

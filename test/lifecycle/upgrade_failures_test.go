@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,65 @@ func blockedNode(s *site) {
 	s.setVersion(newer)
 	s.unchanged("after the upgrade")
 }
+
+// upgradeTakenBack upgrades minions of two zones, of each at most one at a time. While n3
+// cannot be drained, the upgrade fails and is taken back as a whole. When n3 can be
+// drained, n2 and n3, which are of the same zone, take turns in batches of two.
+func upgradeTakenBack(s *site) {
+	good := s.inventory()
+	s.Edit(func(inv map[string]any) {
+		for host, zone := range map[string]string{"n1": "a", "n2": "b", "n3": "b"} {
+			harness.Section(inv, "hosts", host, "labels")["example.com/zone"] = zone
+		}
+	})
+	s.Must("install")
+	s.blockEvictions("n3")
+	upgrade := []string{"upgrade", "--to", newer, "--batch-size", "2", "--max-unavailable", "example.com/zone=1", "--spread", "example.com/zone", "--drain-timeout", "1m"}
+
+	o := s.Deployer(append(upgrade, "--auto-rollback", "--lower-minor")...)
+	s.RequireExit(o, 6)
+	s.RequireTexts(o.All(), "n3", "PodDisruptionBudget default/blocked allows no disruption now")
+	s.requireAPIServers(older)
+	s.requireKubelets(older)
+	s.requireUncordoned("after the upgrade was taken back")
+	s.unchanged("after the upgrade was taken back")
+
+	s.Kubectl("m1", "delete deployment/blocked pdb/blocked --wait=false")
+	events, _ := s.Events(s.Must(append(upgrade, "--output", "json")...))
+	s.requireTurns(events, "n2", "n3")
+	s.requireKubelets(newer)
+	s.requireUncordoned("after the upgrade")
+	s.setInventory(good)
+	s.setVersion(newer)
+	s.Must("install")
+	s.unchanged("without labels of zones")
+}
+
+// requireTurns checks that each of some nodes was cordoned and uncordoned by a run, and
+// that never two of them were cordoned at once.
+func (s *site) requireTurns(events []map[string]any, turns ...string) {
+	s.T.Helper()
+	var got []string
+	for _, step := range harness.ChangedSteps(events) {
+		if host, name, _ := strings.Cut(step, " "); slices.Contains(turns, host) && (name == cordons || name == uncordons) {
+			got = append(got, step)
+		}
+	}
+	if len(got) != 2*len(turns) {
+		s.T.Errorf("the cordons of %v: %q", turns, got)
+		return
+	}
+	for i := 0; i < len(got); i += 2 {
+		host, _, _ := strings.Cut(got[i], " ")
+		if got[i] != host+" "+cordons || got[i+1] != host+" "+uncordons {
+			s.T.Errorf("two nodes of one zone were cordoned at once, or one twice: %q", got)
+			return
+		}
+	}
+}
+
+// cordons and uncordons are the names of the steps that do so in an upgrade.
+const cordons, uncordons = "cordon the node", "uncordon the node"
 
 // cpuManagerPolicy changes the kubelets' policy of the CPU manager, which requires
 // drained nodes: install refuses it, an upgrade pauses after its first minion, and
