@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -113,4 +114,10 @@ func relative(s *change.Site, dir string) *change.Site {
 		}
 	}
 	return s
+}
+
+// exists reports whether a file of a revision exists.
+func exists(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(file)))
+	return err == nil
 }
