@@ -59,6 +59,7 @@ var scenarios = []scenario{
 	{name: "upgrade_killed", begin: olderCluster, run: upgradeKilled},
 	{name: "upgrade_blocked", begin: olderCluster, run: blockedNode},
 	{name: "upgrade_taken_back", begin: olderCluster, run: upgradeTakenBack},
+	{name: "images_collected", begin: newerCluster, run: imagesCollected},
 	{name: "cpu_manager_policy", run: cpuManagerPolicy},
 	{name: "memory_manager_policy", run: memoryManagerPolicy},
 	{name: "member_removed", run: memberRemoved},
