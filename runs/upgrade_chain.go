@@ -11,9 +11,11 @@ import (
 
 // UpgradeChain returns the ids of the runs that a rollback reverts, newest first: an
 // upgrade, and the earlier upgrades of the inventory to the same versions, up to the first
-// upgrade to other ones. An upgrade that was given again belongs to the chain as well as
-// one that was resumed. Runs that changed nothing, and runs that a finished revert has
-// restored, are left out.
+// upgrade to other ones or to one that has completed: what is changed after it, such as
+// another policy of the memory manager, is another upgrade. An upgrade that was given again
+// after a kill or a failure belongs to the chain as well as one that was resumed, and so do
+// upgrades of single components. Runs that changed nothing, and runs that a finished revert
+// has restored, are left out.
 //
 // The chain begins with the run from or, when from is empty, with the newest upgrade whose
 // log shows a change; without one, with the newest upgrade that may have changed something.
@@ -43,17 +45,20 @@ func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string
 
 // chainFrom returns the chain that begins with the first of the upgrades.
 func chainFrom(all, upgrades []*history.Entry) []string {
-	out, resumed := []string{}, map[string]bool{}
+	out, resumed, changed := []string{}, map[string]bool{}, false
 	for _, r := range upgrades {
 		id := r.Header.Run
 		switch {
-		case len(out) == 0, resumed[id], sameTarget(r, upgrades[0]):
+		case len(out) == 0, resumed[id]:
+		case changed && completed(r):
+			return append(out, missingResumed(all, resumed)...)
+		case sameTarget(r, upgrades[0]):
 		case changedByUpgrade(r) == changedSomething:
 			return append(out, missingResumed(all, resumed)...)
 		default:
 			continue
 		}
-		out = append(out, id)
+		out, changed = append(out, id), changed || changedByUpgrade(r) == changedSomething
 		for next := r.Header.Resumes; next != "" && !resumed[next]; next = resumes(all, next) {
 			resumed[next] = true
 		}
@@ -104,6 +109,12 @@ func upgradesOf(newestFirst []*history.Entry, inventory, named string) []*histor
 func sameTarget(a, b *history.Entry) bool {
 	return a.Header.Invocation.Kubernetes == b.Header.Invocation.Kubernetes && len(a.Header.Versions)+len(b.Header.Versions) == 0 ||
 		len(a.Header.Versions) > 0 && maps.Equal(a.Header.Versions, b.Header.Versions)
+}
+
+// completed reports whether an upgrade has brought all components to its versions.
+func completed(r *history.Entry) bool {
+	call := r.Header.Invocation
+	return r.Finished() && len(call.Tags) == 0 && changedByUpgrade(r) == changedSomething
 }
 
 // upgradeChange says whether a run has changed something, as far as its log shows.

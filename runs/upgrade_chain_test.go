@@ -82,13 +82,18 @@ func TestUpgradeChain(t *testing.T) {
 		"killed in its checks, between others":          {[]*history.Entry{up("4", "v2", "done"), up("3", "v3", "cut"), up("2", "v2", "killed")}, "", "4 2"},
 		"killed in its checks, and no other":            {[]*history.Entry{up("4", "v3", "cut")}, "", "4"},
 		"resumed with other versions":                   {[]*history.Entry{resuming(up("4", "v3", "done"), "2"), up("2", "v2", "killed"), up("1", "v1", "done")}, "", "4 2"},
-		"the log of the resumed run is missing":         {[]*history.Entry{resuming(up("4", "v3", "done"), "2"), up("1", "v3", "done")}, "", "4 1 2"},
+		"the log of the resumed run is missing":         {[]*history.Entry{resuming(up("4", "v3", "done"), "2"), up("1", "v3", "killed")}, "", "4 1 2"},
 		"one part is reverted":                          {[]*history.Entry{revertEntry("5", "3", engine.OutcomeDone), up("3", "v2", "done"), up("2", "v2", "killed")}, "", "2"},
 		"back to the versions of an upgrade before":     {[]*history.Entry{up("3", "v2", "done"), up("2", "v1", "done"), up("1", "v2", "done")}, "", "3"},
+		"another policy after a completed upgrade":      {[]*history.Entry{up("4", "v2", "done"), up("3", "v2", "done"), up("2", "v2", "failed")}, "", "4"},
+		"the completed upgrade before another policy":   {[]*history.Entry{up("4", "v2", "done"), up("3", "v2", "done"), up("2", "v2", "failed")}, "3", "3 2"},
+		"killed after a completed upgrade":              {[]*history.Entry{up("5", "v2", "killed"), up("4", "v2", "killed"), up("3", "v2", "done")}, "", "5 4"},
+		"one component, then the others":                {[]*history.Entry{up("4", "v2", "done"), only(up("3", "v2", "done")), up("2", "v1", "done")}, "", "4 3"},
+		"one component after a completed upgrade":       {[]*history.Entry{only(up("4", "v2", "done")), up("3", "v2", "done")}, "", "4"},
 		"from a named run":                              {[]*history.Entry{up("3", "v3", "done"), up("2", "v2", "done"), up("1", "v2", "killed")}, "2", "2 1"},
 		"from a named run that is reverted":             {[]*history.Entry{revertEntry("5", "3", engine.OutcomeDone), up("3", "v2", "done"), up("2", "v2", "killed")}, "3", "3 2"},
 		"from a run that is no upgrade":                 {[]*history.Entry{install, up("2", "v2", "done")}, "3", ""},
-		"logs without versions, with the same --to":     {[]*history.Entry{withoutVersions(up("2", "", "done"), "v2"), withoutVersions(up("1", "", "done"), "v2")}, "", "2 1"},
+		"logs without versions, with the same --to":     {[]*history.Entry{withoutVersions(up("2", "", "done"), "v2"), withoutVersions(up("1", "", "failed"), "v2")}, "", "2 1"},
 		"logs without versions, with different ones":    {[]*history.Entry{withoutVersions(up("2", "", "done"), "v2"), withoutVersions(up("1", "", "done"), "v1")}, "", "2"},
 		"brief log of a killed run to other versions":   {[]*history.Entry{brief(up("4", "v3", "cut")), up("2", "v2", "done")}, "", "2"},
 		"brief log of a refused run of the same target": {[]*history.Entry{brief(up("4", "v2", "refused")), up("2", "v2", "done")}, "", "4 2"},
@@ -101,6 +106,11 @@ func TestUpgradeChain(t *testing.T) {
 
 func withoutVersions(r *history.Entry, to string) *history.Entry {
 	r.Header.Versions, r.Header.Invocation.Kubernetes = nil, to
+	return r
+}
+
+func only(r *history.Entry) *history.Entry {
+	r.Header.Invocation.Tags = []string{"kubelet"}
 	return r
 }
 
