@@ -12,7 +12,7 @@ import (
 // pinnedImages checks that the images of static pods and cluster DNS are pinned on a node,
 // so that the kubelet does not remove unused ones.
 func pinnedImages(t *testing.T, s *site, host string, want ...string) {
-	pinned := s.Shell(host, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned'`)
+	pinned := s.PinnedImages(host)
 	for _, name := range want {
 		if !strings.Contains(pinned, "/"+name+":") {
 			t.Errorf("%s: image %s is not pinned; these are:\n%s", host, name, pinned)

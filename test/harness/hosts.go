@@ -63,3 +63,9 @@ func (s *Site) ProbeImage(host string) string {
 	s.T.Helper()
 	return s.Shell(host, `ctr -n k8s.io images ls -q | grep '^deployer.local/probe:' | head -1`)
 }
+
+// PinnedImages returns the names of the images that the kubelet of a host must keep, sorted.
+func (s *Site) PinnedImages(host string) string {
+	s.T.Helper()
+	return s.Shell(host, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned' | sort`)
+}

@@ -60,7 +60,7 @@ func (s *site) pinnedImages() map[string]string {
 	s.T.Helper()
 	out := map[string]string{}
 	for _, n := range nodes {
-		out[n] = s.Shell(n, `ctr -n k8s.io images ls -q 'labels."io.cri-containerd.pinned"==pinned' | sort`)
+		out[n] = s.PinnedImages(n)
 		if !strings.Contains(out[n], "/kube-proxy:") {
 			s.T.Errorf("the image of kube-proxy is not pinned on %s:\n%s", n, out[n])
 		}
