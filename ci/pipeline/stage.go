@@ -114,11 +114,7 @@ func (r *run) giveKubeconfig(ctx context.Context, stage config.Stage, s *report.
 
 // deployTarget deploys a cluster and keeps the records of its runs.
 func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j job) error {
-	began := r.Now()
-	err := r.deploy(ctx, t, j)
-	if kept := r.keepRuns(ctx, s, t, began, j); kept != nil {
-		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
-	}
+	err := r.keepingRuns(ctx, s, t, j, func() error { return r.deploy(ctx, t, j) })
 	if err != nil {
 		if !interrupted(ctx, err) {
 			t.Outcome = outcomeOf(err)
@@ -127,6 +123,17 @@ func (r *run) deployTarget(ctx context.Context, t *target, s *report.Stage, j jo
 	}
 	t.Outcome = report.Deployed
 	return nil
+}
+
+// keepingRuns calls change and keeps the records of the runs that it begins on a cluster.
+// Records that cannot be kept are a line of the job's log and no error.
+func (r *run) keepingRuns(ctx context.Context, s *report.Stage, t *target, j job, change func() error) error {
+	began := r.Now()
+	err := change()
+	if kept := r.keepRuns(ctx, s, t, began, j); kept != nil {
+		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
+	}
+	return err
 }
 
 // verifyTarget verifies a cluster, and rolls it back when the verification fails and
@@ -147,12 +154,7 @@ func (r *run) verifyTarget(ctx context.Context, t *target, s *report.Stage, j jo
 	if t.environment.OnFailedVerify != "rollback" || last == "" || last == t.To {
 		return err
 	}
-	began := r.Now()
-	back := r.goBack(ctx, t, t.To, last, j)
-	if kept := r.keepRuns(ctx, s, t, began, j); kept != nil {
-		j.printf("%s: the records of the runs are not among the artifacts: %v\n", t.Name, kept)
-	}
-	if back != nil {
+	if back := r.keepingRuns(ctx, s, t, j, func() error { return r.goBack(ctx, t, t.To, last, j) }); back != nil {
 		return errors.Join(err, back)
 	}
 	t.Outcome = report.RolledBack
