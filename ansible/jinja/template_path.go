@@ -54,7 +54,7 @@ func (w *templatePrinter) path(n node) string {
 	case s == "ansible_managed":
 		return strconv.Quote(managed)
 	case s == "omit":
-		return w.fail("omit leaves out an argument of a task, and this is no argument: name the value that the file is to have")
+		return w.fail("omit leaves out an argument of a task; in a template, write the value, or put {%% if %%} around the line")
 	case missingNames[s] != "":
 		return w.fail("there is no %s; %s", s, missingNames[s])
 	}
