@@ -47,18 +47,17 @@ func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string
 func chainFrom(all, upgrades []*history.Entry) []string {
 	out, resumed, changed := []string{}, map[string]bool{}, false
 	for _, r := range upgrades {
-		id := r.Header.Run
-		switch {
-		case len(out) == 0, resumed[id]:
-		case changed && completed(r):
-			return append(out, missingResumed(all, resumed)...)
-		case sameTarget(r, upgrades[0]):
-		case changedByUpgrade(r) == changedSomething:
-			return append(out, missingResumed(all, resumed)...)
-		default:
-			continue
+		id, changes := r.Header.Run, changedByUpgrade(r) == changedSomething
+		if len(out) > 0 && !resumed[id] {
+			same := sameTarget(r, upgrades[0])
+			if changed && completed(r) || !same && changes {
+				break
+			}
+			if !same {
+				continue
+			}
 		}
-		out, changed = append(out, id), changed || changedByUpgrade(r) == changedSomething
+		out, changed = append(out, id), changed || changes
 		for next := r.Header.Resumes; next != "" && !resumed[next]; next = resumes(all, next) {
 			resumed[next] = true
 		}

@@ -24,10 +24,10 @@ func newRollbackCommand(e env) *cobra.Command {
 		Long: `Rollback restores the versions, manifests, units and configuration that an
 upgrade has replaced, from the backups of the hosts: in reverse order, with the batches,
 drains and gates of the upgrade. Without a run it reverts the newest upgrade of the
-inventory that has changed something. Consecutive upgrades to the same versions are one,
-until one has completed: those that were resumed, started again, or limited with --only.
-All their runs are reverted, so that the cluster has the versions from before the first
-of them.
+inventory that has changed something. When that upgrade was started several times, after
+an interruption, a failure, or in parts with --only, all these runs are reverted, so that
+the cluster has the versions from before the first of them. An upgrade that had completed
+before it stays.
 
 Hosts that are down stay as they are (exit code 3); run rollback again when they answer.
 Rollback refuses when etcd would lose its quorum meanwhile. A master that fails in the
