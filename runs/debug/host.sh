@@ -6,6 +6,9 @@
 dir=/var/lib/deployer/debug
 ctr=/usr/local/bin/ctr
 [ -x "$ctr" ] || ctr=ctr
+# ctr warns of each deprecated property of a host, with the time: hosts with the same output
+# would differ.
+export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1
 
 # Neither the kubelet nor pods see this namespace of containerd.
 c() { "$ctr" --namespace deployer-debug "$@"; }
@@ -99,6 +102,7 @@ container() {
     --with-ns pid:/proc/1/ns/pid --with-ns ipc:/proc/1/ns/ipc --with-ns uts:/proc/1/ns/uts \
     --mount type=bind,src=/,dst=/host,options=rbind:rslave \
     --env CONTAINERD_ADDRESS=/host/run/containerd/containerd.sock --env CONTAINERD_NAMESPACE=k8s.io \
+    --env CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 --env KUBECONFIG=/etc/kubernetes/admin.conf \
     "$@"
 }
 
