@@ -194,6 +194,11 @@ e2e-airgap: build packages $(REGISTRY) ## a cluster from one file, and a registr
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 30m ./test/airgap
 
+.PHONY: e2e-images
+e2e-images: build packages ## deployer debug, and images that are built anew, on real hosts (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 30m ./test/images
+
 .PHONY: bench-install
 bench-install: artifacts ## deployer install and kubeadm by hand on the same hosts
 	go run -tags lab ./test/bench/install
