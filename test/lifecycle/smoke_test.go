@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -33,6 +34,10 @@ func TestSmoke(t *testing.T) {
 		})
 	}
 	inventory(older, "n1")
+	bare := map[string][]string{}
+	for _, host := range []string{"m1", "n1", "n2"} {
+		bare[host] = s.hostState(host)
+	}
 	s.Must("install")
 	target := s.ProberTarget("n1")
 	before := s.processes("m1", "n1")
@@ -64,8 +69,12 @@ func TestSmoke(t *testing.T) {
 	s.unchanged("after the minion left")
 	s.Must("reset", "--wipe", "--yes", "--cluster", "lab")
 	for _, host := range []string{"m1", "n1", "n2"} {
-		if left := s.Shell(host, "pidof etcd kubelet containerd kube-apiserver kube-proxy bird nginx; ls /etc/kubernetes /var/lib/etcd/member 2>/dev/null; true"); left != "" {
-			t.Errorf("on %s there is still: %s", host, left)
+		if left := s.Shell(host, "pidof etcd kubelet containerd kube-apiserver kube-proxy bird nginx haproxy; true"); left != "" {
+			t.Errorf("on %s there still are the processes %s", host, left)
 		}
 	}
+	s.requireState("m1", bare["m1"], nil)
+	s.requireState("n1", bare["n1"], nil)
+	// n2 left before, and scale-down keeps disks.
+	s.requireState("n2", bare["n2"], regexp.MustCompile(" /var/lib/containerd/"))
 }
