@@ -155,7 +155,7 @@ e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 
 # Scenarios for which make e2e has no time.
-E2E_MORE := TestHAProxy|TestRotations
+E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues
 
 .PHONY: e2e-more
 e2e-more: build packages ## scenarios on real hosts for which make e2e has no time (needs root)

@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,19 +16,22 @@ import (
 	"deployer/test/harness"
 )
 
+// badValue is a setting that passes every check before the run and breaks its component.
+type badValue struct {
+	name string
+	set  func(inv map[string]any)
+	on   []string // nodes that have the file
+	file string   // file that must be unchanged on all of them
+	unit string   // program whose process may have restarted on one of them only; empty: the file is compared
+	step string   // step that fails
+	says []string
+}
+
 // badValues tests settings that pass every check before the run and break their
 // component. Each reaches one node, is restored there, and changes no other node.
 func badValues(t *testing.T, s *site) {
 	all, masters := []string{"m1", "m2", "m3", "n1", "n2"}, []string{"m1", "m2", "m3"}
-	for _, bad := range []struct {
-		name string
-		set  func(inv map[string]any)
-		on   []string // nodes that have the unit
-		file string   // file that must be unchanged on all of them
-		unit string   // unit whose process may have restarted on one of them only
-		step string   // step that fails
-		says []string
-	}{
+	for _, bad := range []badValue{
 		{
 			name: "the kubelet ends two seconds after its start",
 			set: func(inv map[string]any) {
@@ -65,42 +70,7 @@ func badValues(t *testing.T, s *site) {
 			step: "etcd runs", says: []string{"etcd.service ended", "election-timeout"},
 		},
 	} {
-		t.Run(bad.name, func(t *testing.T) {
-			s := s.on(t)
-			before, processes := s.Digests(bad.file, bad.on), map[string]string{}
-			for _, n := range bad.on {
-				processes[n] = s.Shell(n, "pidof "+bad.unit)
-			}
-			good, err := os.ReadFile(s.Inventory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Edit(bad.set)
-			began := time.Now()
-			o := s.Deployer("install")
-			if err := os.WriteFile(s.Inventory, good, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("tried, refused and restored in %.0fs", time.Since(began).Seconds())
-			if o.Code != 6 {
-				t.Fatalf("exit %d, want 6\n%s", o.Code, o.All())
-			}
-			s.RequireTexts(o.All(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", fmt.Sprintf("%d other hosts were not changed", len(bad.on)-1))...)
-			if diff := cmp.Diff(before, s.Digests(bad.file, bad.on)); diff != "" {
-				t.Errorf("%s (- before, + after): %s", bad.file, diff)
-			}
-			var touched []string
-			for _, n := range bad.on {
-				if s.Shell(n, "pidof "+bad.unit) != processes[n] {
-					touched = append(touched, n)
-				}
-			}
-			if canaries := bad.on[len(bad.on)-1][:1]; len(touched) != 1 || !strings.HasPrefix(touched[0], canaries) {
-				t.Errorf("%s was restarted on %v, want one of %s*", bad.unit, touched, canaries)
-			}
-			s.Must("etcd", "status") // exit code 5 where a member does not serve
-			s.RequireReady(all)
-		})
+		t.Run(bad.name, func(t *testing.T) { s.on(t).stopsAtOneNode(bad) })
 	}
 	t.Run("a value that the kubelet would refuse reaches no host", func(t *testing.T) {
 		s := s.on(t)
@@ -124,4 +94,77 @@ func badValues(t *testing.T, s *site) {
 	if r.Changed() != 0 {
 		t.Errorf("install without the bad values changed %d steps, want none", r.Changed())
 	}
+}
+
+// stopsAtOneNode installs with a bad value: it reaches one node, is restored there, and
+// changes no other node.
+func (s *site) stopsAtOneNode(bad badValue) {
+	s.T.Helper()
+	before, stamps := s.Digests(bad.file, bad.on), s.marks(bad)
+	good, err := os.ReadFile(s.Inventory)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.Edit(bad.set)
+	began := time.Now()
+	o := s.Deployer("install")
+	if err := os.WriteFile(s.Inventory, good, 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+	s.T.Logf("tried, refused and restored in %.0fs", time.Since(began).Seconds())
+	if o.Code != 6 {
+		s.T.Fatalf("exit %d, want 6\n%s", o.Code, o.All())
+	}
+	untouched := fmt.Sprintf("%d other hosts were not changed", len(bad.on)-1)
+	if len(bad.on) == 2 {
+		untouched = "1 other host was left as it is"
+	}
+	s.RequireTexts(o.All(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", untouched)...)
+	if diff := cmp.Diff(before, s.Digests(bad.file, bad.on)); diff != "" {
+		s.T.Errorf("%s (- before, + after): %s", bad.file, diff)
+	}
+	what, canaries := bad.unit, bad.on[len(bad.on)-1][:1]
+	if what == "" {
+		what = bad.file
+	}
+	if touched := s.changed(stamps, s.marks(bad)); len(touched) != 1 || !strings.HasPrefix(touched[0], canaries) {
+		s.T.Errorf("%s changed on %v, want one of %s*", what, touched, canaries)
+	}
+	s.Must("etcd", "status") // exit code 5 where a member does not serve
+	s.RequireReady(bad.on)
+}
+
+// marks returns for each node a text that changes when the value has reached it.
+func (s *site) marks(bad badValue) map[string]string {
+	s.T.Helper()
+	if bad.unit == "" {
+		return s.stamps(bad.file, bad.on)
+	}
+	out := map[string]string{}
+	for _, n := range bad.on {
+		out[n] = s.Shell(n, "pidof "+bad.unit)
+	}
+	return out
+}
+
+// stamps returns for each node a text that changes when the file is written, also with the
+// same content.
+func (s *site) stamps(file string, on []string) map[string]string {
+	s.T.Helper()
+	out := map[string]string{}
+	for _, n := range on {
+		out[n] = s.Shell(n, "stat -c '%i %z' "+file)
+	}
+	return out
+}
+
+// changed returns the nodes whose texts differ.
+func (s *site) changed(before, after map[string]string) []string {
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(before)) {
+		if before[n] != after[n] {
+			out = append(out, n)
+		}
+	}
+	return out
 }
