@@ -34,7 +34,7 @@ func (r resolved) all() []deb {
 // as they are when the build uses the lock, except those that options.Changed names.
 // below are the packages of the image's base.
 func (b *builder) resolve(ctx context.Context, f imagefile.File, below []deb) (resolved, error) {
-	wanted := slices.Clone(f.Packages)
+	wanted := f.PackagesFor(b.arch)
 	if f.CertificateAuthorities {
 		wanted = append(wanted, certificatesPackage)
 	}
@@ -98,8 +98,8 @@ func (b *builder) keepUnchanged(r *resolved, pins LockedImage) {
 // resolveAnew returns the packages that apt offers.
 func (b *builder) resolveAnew(ctx context.Context, f imagefile.File) (resolved, error) {
 	var r resolved
-	if len(f.Packages) > 0 {
-		debs, err := b.debs.closure(ctx, f.Packages...)
+	if packages := f.PackagesFor(b.arch); len(packages) > 0 {
+		debs, err := b.debs.closure(ctx, packages...)
 		if err != nil {
 			return r, err
 		}

@@ -35,6 +35,9 @@ func (f File) check() error {
 	if f.User != "" && !numericUser.MatchString(f.User) {
 		wrong("user %q: write numbers, for example 65532:65532", f.User)
 	}
+	for _, p := range f.Packages {
+		problems = append(problems, checkPackage(p))
+	}
 	for _, b := range f.Binaries {
 		problems = append(problems, checkPath("binaries", b.Path))
 	}

@@ -11,7 +11,7 @@ type File struct {
 	VersionOfPackage       string            `yaml:"version_of_package" doc:"Debian package whose version is the version of the image."`
 	VersionOfArtifact      string            `yaml:"version_of_artifact" doc:"Artifact of the catalogue whose version is the version of the image."`
 	Base                   string            `yaml:"base" required:"true" doc:"What the image begins with: scratch, the name of another image of the graph, or a reference to an image of a registry, for example registry.example/base:1."`
-	Packages               []string          `yaml:"packages" doc:"Debian packages; their dependencies are installed too."`
+	Packages               []string          `yaml:"packages" doc:"Debian packages; their dependencies are installed too. A package with architectures, for example ltrace [amd64], is for these only."`
 	CertificateAuthorities bool              `yaml:"certificate_authorities" doc:"Whether the image has the certificate authorities of Debian's ca-certificates; default false."`
 	Binaries               []Binary          `yaml:"binaries" doc:"Programs that are compiled from the Go modules of the catalogue."`
 	Files                  []Entry           `yaml:"files" doc:"Files, directories and links, made in this order after packages and binaries."`

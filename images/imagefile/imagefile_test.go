@@ -42,6 +42,7 @@ func TestReadRefuses(t *testing.T) {
 		"empty command":  {"name: a\nbase: scratch\ntests: [{name: t, command: []}]\n", "command is empty"},
 		"bad expression": {"name: a\nbase: scratch\ntests: [{name: t, command: [x], output: \"(\"}]\n", "output"},
 		"unknown set":    {"name: a\nbase: scratch\nbinaries: [{from: kubernets, program: x, path: /x}]\n", "kubernetes"},
+		"package":        {"name: a\nbase: scratch\npackages: [\"ltrace [amd64\"]\n", "ltrace [amd64]"},
 		"name":           {"name: A b\nbase: scratch\n", "lower-case"},
 	} {
 		_, err := Read("image.yaml", []byte(test.content))
@@ -86,5 +87,17 @@ func TestOpen(t *testing.T) {
 	}
 	if f, err := set.File("pause"); err != nil || f.User != "1" {
 		t.Errorf("pause is %+v, %v", f, err)
+	}
+}
+
+func TestPackagesFor(t *testing.T) {
+	f := File{Packages: []string{"strace", "ltrace [amd64]", "libc++1 [amd64 arm64]"}}
+	for arch, want := range map[string][]string{
+		"amd64": {"strace", "ltrace", "libc++1"},
+		"arm64": {"strace", "libc++1"},
+	} {
+		if got := f.PackagesFor(arch); !slices.Equal(got, want) {
+			t.Errorf("for %s: %q, want %q", arch, got, want)
+		}
 	}
 }
