@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"deployer/ci/pipeline"
 	"deployer/ci/report"
 	"deployer/ci/repository"
+	"deployer/internal/tempdir"
 	"deployer/project"
 )
 
@@ -102,12 +102,12 @@ func (o ciOptions) validate(ctx context.Context, e env, before string) error {
 // assess assesses the revision of the flags in a directory of its own, which the returned
 // function removes.
 func (o ciOptions) assess(ctx context.Context, before string) (*report.Run, *pipeline.Pipeline, func(), error) {
-	dir, err := os.MkdirTemp("", "deployer-ci-")
+	dir, err := tempdir.New("", "deployer-ci-")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	remove := func() { _ = os.RemoveAll(dir) }
-	o.state = dir
+	remove := func() { _ = dir.Remove() }
+	o.state = dir.Path
 	p, err := o.open(ctx, before, io.Discard, nil)
 	if err == nil {
 		var r *report.Run

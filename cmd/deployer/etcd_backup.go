@@ -80,7 +80,7 @@ and a master must be left.`,
 					return err
 				}
 				defer remote.close() //nolint:errcheck // the next backup removes it
-				to = remote.dir
+				to = remote.dir.Path
 			}
 			if to != "" {
 				if to, err = filepath.Abs(to); err != nil {

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"deployer/cluster"
 	"deployer/engine/journal"
+	"deployer/internal/tempdir"
 	"deployer/objectstore"
 )
 
@@ -19,7 +19,7 @@ import (
 type storeCopy struct {
 	store *objectstore.Store
 	to    objectstore.Location
-	dir   string
+	dir   *tempdir.Dir
 }
 
 // newStoreCopy returns a copy to s3://BUCKET/PREFIX. The caller must call close.
@@ -41,30 +41,12 @@ func newStoreCopy(c *cluster.Cluster, to string) (*storeCopy, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, err
 	}
-	removeOldCopies(parent)
-	dir, err := os.MkdirTemp(parent, "")
+	dir, err := tempdir.New(parent, "copy-")
 	return &storeCopy{store, at, dir}, err
 }
 
-// abandonedAfter is the age at which files of a backup that was killed are removed. No
-// backup takes that long.
-const abandonedAfter = 24 * time.Hour
-
-// removeOldCopies removes what killed backups have left on this machine.
-func removeOldCopies(parent string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonedAfter {
-			os.RemoveAll(filepath.Join(parent, e.Name())) //nolint:errcheck // the next backup tries again
-		}
-	}
-}
-
 func (s *storeCopy) close() error {
-	if err := os.RemoveAll(s.dir); err != nil {
+	if err := s.dir.Remove(); err != nil {
 		return fmt.Errorf("removing the local copy of the backup: %w", err)
 	}
 	return nil
@@ -76,7 +58,7 @@ func (s *storeCopy) close() error {
 func (s *storeCopy) upload(ctx context.Context, out io.Writer) error {
 	var files []string
 	for _, pattern := range []string{"*.keys.age", "*.db"} {
-		found, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		found, err := filepath.Glob(filepath.Join(s.dir.Path, pattern))
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func TestBackupInObjectStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"20261123-101502.db": "snapshot", "20261123-101502.keys.age": "keys"} {
-		if err := os.WriteFile(filepath.Join(backup.dir, name), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(backup.dir.Path, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestBackupInObjectStore(t *testing.T) {
 	}
 
 	// The keys alone are no backup.
-	writable := filepath.Join(backup.dir, "20261123-101502.db")
+	writable := filepath.Join(backup.dir.Path, "20261123-101502.db")
 	backup.to = objectstore.Location{Bucket: "backups", Key: "second"}
 	if err := os.Remove(writable); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestBackupInObjectStore(t *testing.T) {
 	if err := backup.close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(backup.dir); !os.IsNotExist(err) {
+	if _, err := os.Stat(backup.dir.Path); !os.IsNotExist(err) {
 		t.Errorf("the local copy is there after the backup: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/internal/tempdir"
 	"deployer/secrets"
 )
 
@@ -84,12 +85,12 @@ func editContent(cmd *cobra.Command, e env, name string, content []byte) ([]byte
 	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
 		parent = ""
 	}
-	dir, err := os.MkdirTemp(parent, "deployer-")
+	dir, err := tempdir.New(parent, "deployer-edit-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, name)
+	defer func() { _ = dir.Remove() }()
+	file := filepath.Join(dir.Path, name)
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return nil, err
 	}

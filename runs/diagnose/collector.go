@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/internal/tempdir"
 	"deployer/runs/diagnose/rules"
 	"deployer/runs/diagnose/scrub"
 	"deployer/tasks/control/report"
@@ -23,7 +24,7 @@ const filePrefix = "collect "
 // concurrent use.
 type Collector struct {
 	limit int64
-	dir   string
+	dir   *tempdir.Dir
 	jobs  chan engine.Event
 	work  sync.WaitGroup
 
@@ -46,7 +47,7 @@ type hostState struct {
 // NewCollector returns a collector that keeps at most limit bytes of each host. The caller
 // must call Close.
 func NewCollector(limit int64) (*Collector, error) {
-	dir, err := os.MkdirTemp("", "deployer-diagnose-") // mode 0700
+	dir, err := tempdir.New("", "deployer-diagnose-")
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the outputs of hosts: %w", err)
 	}
@@ -141,7 +142,7 @@ func (c *Collector) storeFile(e engine.Event, file string) {
 	text = cut(text, c.limit-h.size)
 	h.size += int64(len(text))
 	c.mu.Unlock()
-	path := filepath.Join(c.dir, e.Host, filepath.FromSlash(file))
+	path := filepath.Join(c.dir.Path, e.Host, filepath.FromSlash(file))
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o600)
@@ -182,14 +183,14 @@ func (c *Collector) Close() error {
 	if c.jobs != nil {
 		_ = c.finish() // the archive is not written
 	}
-	return os.RemoveAll(c.dir)
+	return c.dir.Remove()
 }
 
 // read returns the files of a host by name.
 func (c *Collector) read(host string) (map[string]rules.File, error) {
 	out := map[string]rules.File{}
 	for file, at := range c.host(host).received {
-		text, err := os.ReadFile(filepath.Join(c.dir, host, filepath.FromSlash(file)))
+		text, err := os.ReadFile(filepath.Join(c.dir.Path, host, filepath.FromSlash(file)))
 		if err != nil {
 			return nil, fmt.Errorf("reading what %s has sent: %w", host, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/lock"
 	"deployer/engine/remote"
+	"deployer/internal/tempdir"
 )
 
 // Session is a session with a host that keeps records; remote.Session implements it.
@@ -57,7 +57,7 @@ type keeper struct {
 // Fetch adds the records of hosts. Hosts that do not answer are in Failed; when none does,
 // that is an error.
 func (h *History) Fetch(ctx context.Context, o FetchOptions) error {
-	temp, err := os.MkdirTemp("", "deployer-records-")
+	temp, err := tempdir.New("", "deployer-records-")
 	if err != nil {
 		return fmt.Errorf("fetching the records of runs: %w", err)
 	}
@@ -147,7 +147,7 @@ func runsOf(keepers []*keeper) []string {
 func (h *History) fetch(ctx context.Context, run string, keepers []*keeper, whole bool) *Entry {
 	with := slices.DeleteFunc(slices.Clone(keepers), func(k *keeper) bool { _, has := k.sizes[run]; return !has })
 	slices.SortStableFunc(with, func(a, b *keeper) int { return cmp.Compare(b.sizes[run], a.sizes[run]) })
-	e := &Entry{Path: journal.Path(h.temp, run)}
+	e := &Entry{Path: journal.Path(h.temp.Path, run)}
 	for _, k := range keepers {
 		if slices.Contains(with, k) {
 			e.Keepers = append(e.Keepers, k.host)

@@ -4,18 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"deployer/engine/journal"
+	"deployer/internal/tempdir"
 	"deployer/project"
 )
 
 // History has the logs of runs.
 type History struct {
-	dir     string // of this machine's logs
-	temp    string // of fetched logs; empty before Fetch
+	dir     string       // of this machine's logs
+	temp    *tempdir.Dir // of fetched logs; nil before Fetch
 	fetched map[string]*Entry
 	room    int64 // bytes that fetched logs may still take
 	// Asked are the hosts that were asked for records, Failed those of them that gave none,
@@ -35,8 +35,8 @@ func Local() (*History, error) {
 
 // Close removes the fetched logs.
 func (h *History) Close() {
-	if h.temp != "" {
-		_ = os.RemoveAll(h.temp)
+	if h.temp != nil {
+		_ = h.temp.Remove()
 	}
 }
 

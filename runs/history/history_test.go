@@ -182,7 +182,7 @@ func TestFetch(t *testing.T) {
 	if _, err := h.Find("r"); err == nil || !strings.Contains(err.Error(), "ambiguous") {
 		t.Error(err)
 	}
-	temp := h.temp
+	temp := h.temp.Path
 	h.Close()
 	if _, err := os.Stat(temp); !os.IsNotExist(err) {
 		t.Error("fetched logs stay")
