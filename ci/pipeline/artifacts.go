@@ -111,7 +111,7 @@ func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string
 		if err != nil {
 			return "", err
 		}
-		file := filepath.Join(dir, filepath.FromSlash(t.Inventory))
+		file := filepath.Join(dir, filepath.FromSlash(listable.Replace(t.Inventory)))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return "", err
 		}
@@ -127,6 +127,9 @@ func (r *run) kubeconfigs(ctx context.Context, targets []*target, j job) (string
 	}
 	return strings.Join(paths, string(os.PathListSeparator)), nil
 }
+
+// listable makes a name fit for a list of paths, whose separator is a colon.
+var listable = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // credentialsOf returns the keys, tokens and passwords in a kubeconfig, and the keys also as
 // they are without Base64.
