@@ -92,15 +92,8 @@ func (s *site) prepareGitHost() {
 // copy writes a file of this machine to the git host.
 func (s *site) copy(from, to, mode string) {
 	s.t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
+	if err := s.Copy(s.t.Context(), gitHost, from, to, mode); err != nil {
 		s.t.Fatal(err)
-	}
-	defer f.Close()
-	cmd := s.Command(s.t.Context(), s.SSHArgs(gitHost, fmt.Sprintf("umask 077 && cat > %s && chmod %s %[1]s", to, mode))...)
-	cmd.Stdin = f
-	if out, err := cmd.CombinedOutput(); err != nil {
-		s.t.Fatalf("copying %s: %v\n%s", to, err, out)
 	}
 }
 

@@ -17,6 +17,14 @@ func (s *Site) Shell(host, line string) string {
 	return strings.TrimSpace(out)
 }
 
+// CopyTo copies a file of this machine to a host.
+func (s *Site) CopyTo(host, from, to, mode string) {
+	s.T.Helper()
+	if err := s.Copy(s.T.Context(), host, from, to, mode); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
 // Kubectl runs kubectl on a master.
 func (s *Site) Kubectl(host, args string) string {
 	s.T.Helper()

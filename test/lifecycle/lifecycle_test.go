@@ -76,6 +76,7 @@ var scenarios = []scenario{
 	{name: "restored_elsewhere", run: restoredElsewhere, outage: true},
 	{name: "encryption_key_rotated", run: encryptionKeyRotated},
 	{name: "certificates_renewed", run: certificatesRenewed},
+	{name: "certificates_timer", run: certificatesTimer},
 	{name: "certificates_expired", run: certificatesExpired, outage: true},
 	{name: "authorities_rotated", run: authoritiesRotated, tolerate: prober.Tolerance{Rebooted: []string{"n3"}, PodGap: time.Minute}},
 	{name: "external_authorities", run: externalAuthorities},

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"os/exec"
 	"time"
 
@@ -155,6 +156,24 @@ func (l *Lab) SSH(ctx context.Context, host, line string) (string, error) {
 		return "", err
 	}
 	return l.Ctl(ctx, l.SSHArgs(host, line)...)
+}
+
+// Copy copies a file of this machine to a host, over SSH. mode is octal, as in 0600.
+func (l *Lab) Copy(ctx context.Context, host, from, to, mode string) error {
+	if _, err := l.Host(host); err != nil {
+		return err
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	cmd := l.Command(ctx, l.SSHArgs(host, fmt.Sprintf("umask 077 && cat > %s && chmod %s %[1]s", to, mode))...)
+	cmd.Stdin = f
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("copying %s to %s on %s: %w\n%s", from, to, host, err, out)
+	}
+	return nil
 }
 
 // SSHArgs returns the ssh command line for a host, to be run as the controller.
