@@ -12,6 +12,8 @@ type RestoreResult struct {
 	Failure string `json:"failure,omitempty"`
 	// NotBegun is true when pre_tasks failed: nothing of the rollout's block was executed.
 	NotBegun bool `json:"not_begun,omitempty"`
+	// ByHost is true when the host had lost the controller and has restored itself.
+	ByHost bool `json:"by_host,omitempty"`
 }
 
 // Clean reports whether the host is in its previous state.
@@ -24,6 +26,8 @@ func (r *RestoreResult) String() string {
 		return "it is not in its previous state: " + r.Failure
 	case r.NotBegun:
 		return "its change was not begun"
+	case r.ByHost && r.Steps == 0:
+		return "it has restored itself and passes its checks again"
 	case r.Steps == 0:
 		return "nothing was changed on it"
 	}

@@ -75,6 +75,8 @@ type server struct {
 
 	deferredLock sync.Mutex // held while deferred work runs
 
+	mark string // of this session; see statedir.Dir.MarkSession
+
 	gone  chan struct{} // closed when the controller is gone
 	steps sync.WaitGroup
 
@@ -85,6 +87,7 @@ type server struct {
 	calls    map[uint32]chan protocol.ReplyMessage
 	blobs    map[uint32]*download
 	fetching map[string]chan struct{} // by digest; closed when that download has ended
+	ifLost   *unattendedRestore       // nil for none
 }
 
 // errGoodbye is the cause of an orderly end of the session.
@@ -100,6 +103,7 @@ func (s *server) serve(ctx context.Context) error {
 		s.leave(err)
 		return err
 	}
+	s.mark, _ = s.state.MarkSession() // without a mark the host does not restore itself
 	go func() {
 		interval, idle := heartbeatOf(hello)
 		if err := s.conn.RunHeartbeat(ctx, interval, idle); err != nil {
@@ -113,6 +117,7 @@ func (s *server) serve(ctx context.Context) error {
 		s.leave(context.Cause(ctx))
 	}
 	s.steps.Wait()
+	s.restoreUnattended(ctx)
 	s.state.Close()
 	s.backups.Close()
 	s.runLock.Release()

@@ -133,6 +133,10 @@
 //	soak             a duration such as 2m, or an expression that gives one: after the change of a canary
 //	                 and its post_tasks the rollout waits so long, and then the gates of the block must hold
 //	                 again on the canary; else it is restored, between its pre_tasks and post_tasks
+//	restore_if_lost  a duration such as 2m, or an expression that gives one: a host inside of the block
+//	                 whose agent has no connection for so long, because the change has cut it off or
+//	                 because the controller was lost, restores itself, and at the end of the block a new
+//	                 connection must succeed; default: never
 //	pause            true, or a condition: after the canaries the run stops as after an interrupt, and
 //	                 `deployer resume` changes the other hosts. The variables are those of the first host
 //	                 of the play before the run. A revert does not pause

@@ -24,6 +24,7 @@ type rawRollout struct {
 	MaxUnavailable yaml.Node `yaml:"max_unavailable"`
 	Spread         yaml.Node `yaml:"spread"`
 	Soak           yaml.Node `yaml:"soak"`
+	RestoreIfLost  yaml.Node `yaml:"restore_if_lost"`
 	Pause          yaml.Node `yaml:"pause"`
 	Steps          yaml.Node `yaml:"steps"`
 }
@@ -57,6 +58,8 @@ func (c *compiler) rollout(d *lang.Document, n *yaml.Node) *program.Rollout {
 		Spread:      c.rolloutExpr(d, &raw.Spread, "spread"),
 		Pause:       c.conditions(d, &raw.Pause, "pause"),
 		Soak:        c.duration(d, &raw.Soak, "soak"),
+
+		RestoreIfLost: c.duration(d, &raw.RestoreIfLost, "restore_if_lost"),
 	}
 	if raw.Canary.Kind == 0 {
 		r.Canary.Names = []string{"all"}

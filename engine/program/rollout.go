@@ -45,6 +45,9 @@ type Rollout struct {
 	Steps *lang.Value
 	// Soak is the time after the change of a canary at whose end its gates must hold again.
 	Soak Duration
+	// RestoreIfLost is the time without controller after which a host inside of the block
+	// restores itself; 0 means never.
+	RestoreIfLost Duration
 }
 
 // HasHooks reports whether the rollout of the block has pre_tasks or post_tasks. The
@@ -128,8 +131,10 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 	if slices.ContainsFunc(r.MaxUnavailable.exprs(), unknown) {
 		c.MaxUnavailable = DomainLimits{}
 	}
-	if unknown(r.Soak.Expr) {
-		c.Soak.Expr = nil
+	for _, d := range []*Duration{&c.Soak, &c.RestoreIfLost} {
+		if unknown(d.Expr) {
+			d.Expr = nil
+		}
 	}
 	if unknown(r.Spread) {
 		c.Spread = nil
@@ -143,7 +148,7 @@ func (r *Rollout) Computable(known func(lang.Refs) bool) *Rollout {
 // Exprs returns the expressions of the rollout that each host evaluates.
 func (r *Rollout) Exprs() []*lang.Expr {
 	out := slices.Clone(r.When)
-	for _, e := range []*lang.Expr{r.MaxParallel.Expr, r.MaxFail.Expr, r.Spread, r.Soak.Expr} {
+	for _, e := range []*lang.Expr{r.MaxParallel.Expr, r.MaxFail.Expr, r.Spread, r.Soak.Expr, r.RestoreIfLost.Expr} {
 		if e != nil {
 			out = append(out, e)
 		}

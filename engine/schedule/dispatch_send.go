@@ -46,7 +46,7 @@ func (f *dispatch) send(ctx context.Context) (int, error) {
 		in.stop = func() { s.Stop(context.Cause(stop).Error()) }
 		defer context.AfterFunc(stop, in.interrupt)()
 	}
-	seg := h.segment(steps...)
+	seg := h.segment(h.armed(live, steps)...)
 	f.session = live
 	err = live.Run(ctx, seg, in.receive)
 	in.close()
@@ -143,16 +143,20 @@ func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 	h.agentIncomplete = true // a new agent has not seen the steps before
 	h.run.emit(engine.Event{Type: engine.EventHostRetry, Host: h.name, Text: "connection lost (" + lost.Error() + "); connecting again"})
 	reconnected := h.connection.Reconnecting()
-	err := h.connect(ctx, h.run.opts.Retry.Reattempts)
+	err := h.reopen(ctx)
 	reconnected()
 	var down *hostFailure
 	if errors.As(err, &down) {
 		down.step = f.stepName()
 	}
-	if err == nil {
-		f.resume(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if restored := f.resume(ctx); restored != nil {
+		restored.step = f.stepName()
+		return restored
+	}
+	return nil
 }
 
 // resume reads from the host's journal which steps without result have begun: the step in
@@ -160,14 +164,20 @@ func (f *dispatch) reconnect(ctx context.Context, lost error) error {
 // because the journal has neither output nor diff, and find no change; their handlers must
 // run all the same. Without an answer the next step counts as begun: a handler that runs
 // twice does no harm.
-func (f *dispatch) resume(ctx context.Context) {
+//
+// resume returns the failure of a host that has restored itself meanwhile.
+func (f *dispatch) resume(ctx context.Context) *hostFailure {
 	f.runLocals()
 	begun, known := f.host.begunSteps(ctx)
+	if restored := f.host.restoredItself(begun); restored != nil {
+		return restored
+	}
 	for i, e := range f.entries[f.next:] {
 		if e.step != nil && e.result == nil {
 			e.interrupted = e.interrupted || begun[e.step.ID] || !known && i == 0
 		}
 	}
+	return nil
 }
 
 // begunSteps returns the steps of this run that have begun on the host, from the host's

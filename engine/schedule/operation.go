@@ -185,6 +185,9 @@ func (h *host) leaveBlock(ctx context.Context, b *program.Block) error {
 	if back, err := h.soak(ctx, b); back || err != nil {
 		return err
 	}
+	if err := h.confirm(ctx, b); err != nil {
+		return err
+	}
 	if err := h.recordEnd(ctx, b); err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ func (p *put) Check(_ context.Context, sys engine.System) (engine.Change, error)
 }
 
 func (p *put) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	if err := sys.Backup(p.Path); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(sys.Path(p.Path)+".applied", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,9 @@ type realFleet struct {
 	servers map[string]*sshtest.Server
 	sink    engine.Sink
 	reg     engine.Registry
-	bins    *remote.Binaries
+	// refuse returns the reason why a host cannot be reached now; nil for all can.
+	refuse func(host string) error
+	bins   *remote.Binaries
 
 	mu     sync.Mutex
 	events []engine.Event
@@ -150,6 +155,11 @@ func (f *realFleet) Emit(e engine.Event) {
 }
 
 func (f *realFleet) Connect(ctx context.Context, host string) (session.Session, error) {
+	if f.refuse != nil {
+		if err := f.refuse(host); err != nil {
+			return nil, err
+		}
+	}
 	address, port, err := net.SplitHostPort(f.servers[host].Addr)
 	if err != nil {
 		return nil, err

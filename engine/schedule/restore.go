@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"deployer/engine"
 	"deployer/engine/lang"
@@ -45,10 +46,32 @@ func (h *host) restoreBlock(ctx context.Context, b *program.Block) *engine.Resto
 	return out
 }
 
+// restoreCache holds the tasks that restore blocks. They are the same on all hosts.
+type restoreCache struct {
+	mu      sync.Mutex
+	byBlock map[*program.Block][]*program.Task
+}
+
 // restoreTasks returns the tasks that restore a block: the backups of its tasks in reverse
 // order, those of the newest run first; then, in their order, resources that need files
 // first, and gates.
 func (r *run) restoreTasks(b *program.Block) ([]*program.Task, error) {
+	r.restores.mu.Lock()
+	defer r.restores.mu.Unlock()
+	if tasks, known := r.restores.byBlock[b]; known {
+		return tasks, nil
+	}
+	tasks, err := r.makeRestoreTasks(b)
+	if err == nil {
+		if r.restores.byBlock == nil {
+			r.restores.byBlock = map[*program.Block][]*program.Task{}
+		}
+		r.restores.byBlock[b] = tasks
+	}
+	return tasks, err
+}
+
+func (r *run) makeRestoreTasks(b *program.Block) ([]*program.Task, error) {
 	var undo, hold []*program.Task
 	for _, id := range r.chain() {
 		for i := b.End - 1; i > b.Begin; i-- {

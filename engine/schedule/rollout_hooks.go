@@ -160,16 +160,27 @@ func (h *host) recordRollout(b *program.Block, done bool) error {
 	if h.run.opts.CheckOnly {
 		return nil
 	}
-	record := engine.RolloutRecord{Rollout: b.Rollout.Name, Done: done}
-	args, err := json.Marshal(record)
+	return h.addRecord(b, engine.RolloutRecord{Rollout: b.Rollout.Name, Done: done})
+}
+
+// addRecord adds a step that makes a record of the rollout of b.
+func (h *host) addRecord(b *program.Block, record engine.RolloutRecord) error {
+	step, err := recordStep(record)
 	if err != nil {
-		return fmt.Errorf("arguments of %s: %w", engine.RolloutRecordModule, err)
+		return err
 	}
-	task := &program.Task{ID: record.ID(), Name: record.ID(), Play: h.run.prog.Ops[b.Begin].Play, Block: b, Kind: engine.Kind{Name: engine.RolloutRecordModule}}
-	h.seg.entries = append(h.seg.entries, &entry{op: h.cursor, task: task,
-		step: &engine.Step{ID: task.ID, Name: task.Name, Module: task.Kind.Name, Args: args, Quiet: true}})
+	task := &program.Task{ID: step.ID, Name: step.Name, Play: h.run.prog.Ops[b.Begin].Play, Block: b, Kind: engine.Kind{Name: step.Module}}
+	h.seg.entries = append(h.seg.entries, &entry{op: h.cursor, task: task, step: step})
 	h.seg.steps++
 	return nil
+}
+
+func recordStep(record engine.RolloutRecord) (*engine.Step, error) {
+	args, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("arguments of %s: %w", engine.RolloutRecordModule, err)
+	}
+	return &engine.Step{ID: record.ID(), Name: record.ID(), Module: engine.RolloutRecordModule, Args: args, Quiet: true}, nil
 }
 
 // stopInPreTasks turns the end of the run into a failure that leads to the post_tasks, for a

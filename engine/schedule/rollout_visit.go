@@ -25,6 +25,7 @@ type rolloutVisit struct {
 	restoring bool
 	// failure is the failure after which the host runs the post_tasks; nil for none.
 	failure *hostFailure
+	ifLost  lossPlan
 }
 
 // enterRollout previews the block on the host, waits for a turn if the block would change
@@ -65,6 +66,10 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 		}
 		return h.acceptPreview(b, found)
 	}
+	ifLost, err := b.Duration("restore_if_lost", b.Rollout.RestoreIfLost, h.vars)
+	if err != nil {
+		return h.failOutsideTask(ctx, b.Name, err)
+	}
 	limits.Interrupted = h.begunBefore(b)
 	limits.Finishing = limits.Interrupted && !found.changes
 	limits.FailedBefore = slices.Contains(h.run.opts.FailedBefore, h.name)
@@ -74,6 +79,11 @@ func (h *host) enterRollout(ctx context.Context, b *program.Block) error {
 	h.inRollout = &rolloutVisit{block: b}
 	if h.run.coordinator.isCanary(h, b.Begin) {
 		h.inRollout.soak = soak
+	}
+	if ifLost > 0 {
+		if err := h.prepareForLoss(ctx, ifLost); err != nil {
+			return h.failOutsideTask(ctx, b.Name, err)
+		}
 	}
 	return h.beginRollout(b, found.changes)
 }
@@ -160,6 +170,7 @@ func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
 		f.restored = &engine.RestoreResult{Failure: "it was not restored, because the run has --no-restore"}
 	default:
 		f.restored = h.restoreBlock(ctx, h.inRollout.block.Rollout.Body)
+		f.restored.ByHost = h.inRollout.ifLost.restored
 		if f.restored.Clean() && f.restored.Steps == 0 && !h.inRollout.changed {
 			f.restored = nil
 		}
@@ -184,7 +195,7 @@ func (h *host) failRollout(ctx context.Context, f *hostFailure) *hostFailure {
 	case ctx.Err() != nil:
 		cause = fmt.Sprintf("%s was interrupted %s", h.name, place.during())
 	case f.unreachable && v.failure == nil:
-		f.restored = &engine.RestoreResult{Failure: "the host was lost" + place.lost()}
+		f.restored = &engine.RestoreResult{Failure: "the host was lost" + place.lost() + v.ifLost.whileLost()}
 		cause = fmt.Sprintf("%s was lost %s", h.name, place.during())
 	case place == inPreTasks:
 		if f.restored == nil {

@@ -29,6 +29,7 @@ type run struct {
 	started        time.Time
 	shared         normalizer
 	args           argsCache
+	restores       restoreCache
 	// stop ends when the run must end after the steps in flight; its cause is the reason.
 	stop    context.Context
 	stopNow context.CancelCauseFunc

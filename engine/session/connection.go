@@ -136,6 +136,21 @@ func (l *Connection) attempt(ctx, stop context.Context) (*opened, error) {
 	return &opened{Session: s}, nil
 }
 
+// Probe opens another session and ends it: the proof that the machine can be reached anew,
+// whatever happens to the present session. Probe retries temporary errors until ctx ends, and
+// returns the last one.
+func (l *Connection) Probe(ctx context.Context) error {
+	for {
+		s, err := l.attempt(ctx, ctx)
+		if err == nil {
+			return s.Close()
+		}
+		if !Retryable(err) || Sleep(ctx, ctx, jittered(l.run.opts.Retry.Initial)) != nil {
+			return err
+		}
+	}
+}
+
 // record hands a new session to the recorder of the run, if there is one.
 func (l *Connection) record(ctx context.Context, s *opened) {
 	if l.run.opts.Recorder != nil {

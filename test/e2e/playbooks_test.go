@@ -38,6 +38,7 @@ func TestPlaybooks(t *testing.T) {
 		{"example rolling-restart", exampleRollingRestart},
 		{"a rolling restart stops at bad health", rollingRestartStops},
 		{"a rolling restart stops at a failed restart", failedRestartStops},
+		{"a change cuts a host off", cutOff},
 		{"plan, apply, revert, resume", planToRevert},
 		{"two runs at once", concurrentRuns},
 		{"the lock of a killed run", killedController},
