@@ -53,6 +53,7 @@ func databaseFull(s *site) {
 			s.T.Errorf("the database of %s had %d bytes, and has %d of %d", now.Host, was.DBSize, now.DBSize, now.Quota)
 		}
 	}
+	s.requireLeaderLast(before)
 	if now := processes(); now != running {
 		s.T.Errorf("members have started anew:\n%s\nbefore:\n%s", now, running)
 	}
@@ -60,4 +61,25 @@ func databaseFull(s *site) {
 	s.setInventory(good)
 	s.Must("install")
 	s.RequireReady(nodes)
+}
+
+// requireLeaderLast checks in the logs of the members that the leader was defragmented after
+// the others. The hosts have the clock of this machine.
+func (s *site) requireLeaderLast(members []cluster.EtcdMemberState) {
+	s.T.Helper()
+	last, lastOf := "", ""
+	for _, m := range members {
+		at := s.Shell(m.Host, "journalctl -q -u etcd -o short-iso-precise --grep 'finished defragmenting directory' -n 1 | cut -d ' ' -f 1")
+		if at == "" {
+			s.T.Errorf("etcd on %s was not defragmented", m.Host)
+		}
+		if at > last {
+			last, lastOf = at, m.Host
+		}
+	}
+	for _, m := range members {
+		if m.Leader && m.Host != lastOf {
+			s.T.Errorf("the leader on %s was defragmented before %s", m.Host, lastOf)
+		}
+	}
 }
