@@ -155,7 +155,8 @@
 // when more hosts than max_fail do. No other host is changed then, hosts inside reach the
 // end of the block or are restored, and the run ends with exit code 6 when each failed host
 // is in its previous state. --no-restore does not restore failed hosts. A host that is lost
-// inside cannot be restored; the rollout stops, and the report names the host.
+// inside cannot be restored, unless restore_if_lost is set; the rollout stops, and the report
+// names the host.
 //
 // A host records that it has begun the block. After a run that was killed, the next run of
 // the playbook takes it through the gates again, also when nothing is left to change there.
