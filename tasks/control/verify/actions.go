@@ -19,19 +19,22 @@ import (
 // ClusterTask is the action `verify_cluster`. The actions of this package do not fail
 // on problems: the output contains a row for each check under "checks", and the rows
 // that are not ok under "problems".
-type ClusterTask struct{}
+type ClusterTask struct {
+	ReportWithin time.Duration `yaml:"report_within" doc:"Maximum wait for static pods that the API does not have: a kubelet that has replaced a pod while its API server was away reports it up to 90 s later. Default 0."`
+}
 
 // Check returns the rows of [Cluster].
-func (ClusterTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+func (t *ClusterTask) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, client, err := tools(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(report.Output(Cluster(ctx, client, c))), nil
+	rows, err := awaitReports(ctx, t.ReportWithin, func() []report.Row { return Cluster(ctx, client, c) })
+	return engine.NoChange(report.Output(rows)), err
 }
 
 // Apply is never needed.
-func (ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
+func (*ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
 }
 

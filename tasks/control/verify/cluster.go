@@ -17,6 +17,7 @@ import (
 	"deployer/cluster"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
+	"deployer/tasks/poll"
 )
 
 // system is the namespace of the components of Kubernetes.
@@ -122,6 +123,35 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 	return rows
 }
 
+// missing is the detail of a static pod without mirror pod.
+const missing = "it does not run"
+
+// reportEvery is the interval at which the API is asked again for missing mirror pods.
+const reportEvery = 2 * time.Second
+
+// awaitReports repeats a check as long as nodes that are Ready have not reported a static pod,
+// at most for the given time, and returns the last rows.
+func awaitReports(ctx context.Context, within time.Duration, check func() []report.Row) ([]report.Row, error) {
+	rows := check()
+	for deadline := time.Now().Add(within); unreported(rows) && time.Now().Before(deadline); rows = check() {
+		if err := poll.Sleep(ctx, reportEvery); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// unreported reports whether a mirror pod of a node that is Ready is missing.
+func unreported(rows []report.Row) bool {
+	isReady := map[string]bool{}
+	for _, r := range rows {
+		if r.Check == "node" && r.OK && !r.Skipped {
+			isReady[r.Host] = true
+		}
+	}
+	return slices.ContainsFunc(rows, func(r report.Row) bool { return !r.OK && r.Detail == missing && isReady[r.Host] })
+}
+
 // staticRow returns the row of a static pod. A kubelet that has just begun, or that has
 // just replaced the pod, reports it late.
 func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) report.Row {
@@ -130,7 +160,7 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 		return report.Skip(name, host, notReported)
 	}
 	if o == nil {
-		return report.Bad(name, host, "it does not run").Advised("look at journalctl -u kubelet on the host")
+		return report.Bad(name, host, missing).Advised("look at journalctl -u kubelet on the host")
 	}
 	var p corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p); err != nil {

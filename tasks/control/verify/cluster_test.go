@@ -90,3 +90,34 @@ func TestAPIThatIsNotReadyGetsNoOtherRequest(t *testing.T) {
 		t.Errorf("%d requests: %s", asked, diff)
 	}
 }
+
+// TestAwaitReports: a check waits for a static pod that a Ready node has not reported, and for
+// no pod of a node that is not Ready.
+func TestAwaitReports(t *testing.T) {
+	t.Parallel()
+	late := report.Bad("kube-apiserver", "m2", missing)
+	for name, test := range map[string]struct {
+		node         report.Row
+		within       time.Duration
+		checks, want int
+	}{
+		"reported late":   {report.OK("node", "m2", "Ready"), time.Minute, 2, 0},
+		"not in time":     {report.OK("node", "m2", "Ready"), 0, 1, 1},
+		"not Ready":       {report.Bad("node", "m2", "not Ready"), time.Minute, 1, 2},
+		"not a node here": {report.Skip("node", "m2", "not in the inventory"), time.Minute, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checks := 0
+			rows, err := awaitReports(t.Context(), test.within, func() []report.Row {
+				if checks++; checks > 1 {
+					return []report.Row{test.node}
+				}
+				return []report.Row{test.node, late}
+			})
+			if got := len(report.Problems(rows)); err != nil || got != test.want || checks != test.checks {
+				t.Errorf("%d problems after %d checks, %v; want %d after %d", got, checks, err, test.want, test.checks)
+			}
+		})
+	}
+}
