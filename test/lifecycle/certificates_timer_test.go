@@ -26,6 +26,8 @@ rm -rf /etc/systemd/system/deployer-certs.* /etc/deployer /usr/local/bin/deploye
 	s.CopyTo(controller, harness.Binary(s.T), "/usr/local/bin/deployer", "0755")
 	s.CopyTo(controller, s.Files.Key(), "/etc/deployer/key", "0600")
 	s.CopyTo(controller, s.Files.KnownHosts(), "/etc/deployer/known_hosts", "0600")
+	s.Shell(controller, "mkdir /etc/deployer/artifacts")
+	s.CopyTo(controller, filepath.Join(s.Files.Artifacts(), "artifacts.yaml"), "/etc/deployer/artifacts/artifacts.yaml", "0644")
 	s.CopyTo(controller, s.dueInventory(), "/etc/deployer/inventory.yaml", "0600")
 	for _, unit := range []string{"deployer-certs.service", "deployer-certs.timer"} {
 		s.CopyTo(controller, filepath.Join("../../examples/certificates", unit), "/etc/systemd/system/"+unit, "0644")
@@ -82,6 +84,7 @@ func (s *site) dueInventory() string {
 			ssh[key] = "/etc/deployer/known_hosts"
 		}
 	}
+	harness.Section(inv, "artifacts")["source"] = "/etc/deployer/artifacts" // only its index is read
 	harness.Section(inv, "cluster", "certificates")["renew_before"] = "8759h59m30s"
 	out, err := yaml.Marshal(inv)
 	if err != nil {

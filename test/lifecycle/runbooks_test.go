@@ -40,7 +40,8 @@ func (s *site) runbookWith(block string, words []string, others ...int) (output 
 			argv := strings.Fields(strings.NewReplacer(append(words, " -i inventory.yaml", "")...).Replace(line))
 			switch argv[0] {
 			case "deployer":
-				if argv[1] == "apply" { // it may have a plan instead of an inventory
+				// apply may have a plan instead of an inventory, and most of runs needs none.
+				if argv[1] == "apply" || argv[1] == "runs" && argv[2] == "purge" {
 					argv = append(argv, "-i", s.Inventory)
 				}
 				o := s.Deployer(argv[1:]...)
