@@ -22,6 +22,9 @@ import (
 type Plan struct {
 	Found string   `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 	Only  []string `yaml:"only" doc:"Hosts whose members the run changes; default all. A host is added beside a member that is down only when the run repairs that member first."`
+	// Restored is for runs that have replaced the data: the units still have the former
+	// addresses then.
+	Restored bool `yaml:"restored" doc:"The members have restored data, which knows them under the addresses of the inventory, also when their units still have others. Default false."`
 }
 
 // Files that are written only after etcd was healthy, so they prove that the cluster has
@@ -58,7 +61,9 @@ func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	probes := p.probes(actx, hosts)
 	if live == nil {
 		establish(ctx, actx, c, probes)
-		setListed(probes, ListedPeerURLs(ctx, actx, hosts))
+		if !p.Restored {
+			setListed(probes, ListedPeerURLs(ctx, actx, hosts))
+		}
 	}
 	plan := cluster.PlanEtcd(probes, live)
 	if err := refusal(probes, plan); err != nil {

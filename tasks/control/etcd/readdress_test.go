@@ -135,6 +135,8 @@ func TestMembersThatDoNotFindEachOther(t *testing.T) {
 		s := downAt(t, tt.moved...)
 		_, err := (&Plan{Found: "found"}).Check(t.Context(), s)
 		requireError(t, name+": etcd_plan", err, tt.plan)
+		_, err = (&Plan{Found: "found", Restored: true}).Check(t.Context(), s)
+		requireError(t, name+": etcd_plan with restored data", err, "")
 		change, err := (&Addresses{Found: "found"}).Check(t.Context(), s)
 		requireError(t, name+": etcd_addresses", err, tt.addresses)
 		if reason, _ := change.Output["reason"].(string); err == nil && !strings.Contains(reason, "no majority") {
