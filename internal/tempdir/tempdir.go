@@ -1,6 +1,6 @@
-// Package tempdir makes temporary directories that do not outlive a killed process for long:
-// each is locked by the process that uses it, and making one removes those of the same name
-// that nobody locks any more.
+// Package tempdir makes temporary directories that do not outlive a killed process for long.
+// The process that uses a directory locks it, and New removes directories with the same prefix
+// that no process locks.
 package tempdir
 
 import (

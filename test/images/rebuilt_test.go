@@ -103,7 +103,7 @@ func (s site) containers() map[string]string {
 	return out
 }
 
-// otherProcesses lists the processes of both hosts but those of an image.
+// otherProcesses lists the processes of both hosts except those of an image.
 func (s site) otherProcesses(image string) string {
 	s.T.Helper()
 	var out strings.Builder
