@@ -4,11 +4,9 @@ package airgap
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"io"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 	"deployer/test/registry"
 	"deployer/test/server"
@@ -29,9 +26,7 @@ import (
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

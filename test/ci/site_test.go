@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +20,7 @@ import (
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

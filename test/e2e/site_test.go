@@ -3,21 +3,16 @@
 package e2e
 
 import (
-	"context"
-	"log"
 	"os"
 	"testing"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

@@ -3,9 +3,7 @@
 package gitea
 
 import (
-	"context"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,15 +14,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

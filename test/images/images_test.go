@@ -4,9 +4,7 @@ package images
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,15 +12,12 @@ import (
 	"testing"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

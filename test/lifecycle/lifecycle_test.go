@@ -3,15 +3,12 @@
 package lifecycle
 
 import (
-	"context"
 	"flag"
-	"log"
 	"os"
 	"testing"
 	"time"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 	"deployer/test/prober"
 )
@@ -25,9 +22,7 @@ var (
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 

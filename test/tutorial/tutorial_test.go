@@ -3,9 +3,7 @@
 package tutorial
 
 import (
-	"context"
 	"encoding/json"
-	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,15 +13,12 @@ import (
 	"testing"
 
 	"deployer/test/harness"
-	"deployer/test/lab/lab"
 	"deployer/test/lab/plan"
 )
 
 // TestMain removes labs of killed test processes.
 func TestMain(m *testing.M) {
-	if _, err := lab.Sweep(context.Background()); err != nil {
-		log.Fatalf("removing labs that nobody owns any more: %v", err)
-	}
+	harness.SweepLabs()
 	os.Exit(m.Run())
 }
 
