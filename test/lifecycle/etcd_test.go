@@ -57,8 +57,8 @@ func (s *site) requireRestored(master string) {
 // the restore gets the restored objects, and sees no resource version go backwards.
 func etcdRestored(s *site) {
 	s.writeBeforeBackup()
-	file := s.backup()
 	client := s.watchConfigMaps()
+	file := s.backup()
 	s.Kubectl("m1", "create configmap after-the-backup")
 	client.requireCurrent(s)
 	before := client.version()

@@ -35,9 +35,24 @@ type configMapWatch struct {
 	problems []string
 }
 
+// watchRights let the user of the prober list and watch the ConfigMaps of the namespace default.
+const watchRights = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: watch-configmaps, namespace: default}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: watch-configmaps, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: watch-configmaps}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: probing}]
+`
+
 // watchConfigMaps starts a watch that ends with the scenario, and waits for its first list.
+// A snapshot that is restored must be from after it, because the client's rights are objects too.
 func (s *site) watchConfigMaps() *configMapWatch {
 	s.T.Helper()
+	s.Shell("m1", "kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'EOF'\n"+watchRights+"EOF")
 	target := s.suite.target
 	client, err := dynamic.NewForConfig(&rest.Config{
 		Host:      target.API,
