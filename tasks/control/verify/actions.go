@@ -73,7 +73,7 @@ type PodsTask struct {
 	Include  []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
 	Cordoned bool          `yaml:"cordoned" doc:"Test only when deployer has cordoned nodes, as it does with nodes that join: those that are Ready have a probe pod in any case, and those that are not are problems. Their names are the output nodes. Default false."`
 	Outside  string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
-	Timeout  time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 200s."`
+	Timeout  time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 260s."`
 }
 
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a

@@ -23,22 +23,46 @@ type running struct{ node, pod, ip string }
 // tools/cache/reflector.go, defaultBackoffMax and defaultBackoffJitter).
 const watchDelay = 60 * time.Second
 
-// startTimeout is the maximum time until the probe pods are ready; their image is on
-// the nodes already.
-const startTimeout = watchDelay + 20*time.Second
+// knownTimeout is the maximum time until the kubelets know of the probe pods. That of a
+// master has only the API server of its host: when this one was away for longer and has
+// restarted soon after, the kubelet waits for watchDelay, learns that its watch is too
+// old for the new server, and waits again before it lists its pods.
+const knownTimeout = 2 * watchDelay
 
-// await waits until all probe pods are ready or have failed, at most startTimeout. await
+// startTimeout is the maximum time in which a kubelet that knows of a probe pod makes it
+// ready; the image is on the node already.
+const startTimeout = time.Minute
+
+// starting are probe pods that are not ready yet.
+type starting struct {
+	began time.Time            // when the pods were created
+	known map[string]time.Time // by node: when the kubelet was first seen to know of the pod
+}
+
+// isLate reports whether a pod has had enough time to become ready.
+func (s starting) isLate(p *corev1.Pod, now time.Time) bool {
+	if p.Status.StartTime == nil {
+		return now.Sub(s.began) >= knownTimeout
+	}
+	if _, found := s.known[p.Spec.NodeName]; !found {
+		s.known[p.Spec.NodeName] = now
+	}
+	return now.Sub(s.known[p.Spec.NodeName]) >= startTimeout
+}
+
+// await waits until every probe pod is ready, has failed, or is late. await
 // returns the pods that are ready, and a row for each node.
 func await(ctx context.Context, c *kube.Client, namespace string, nodes []string) ([]running, []report.Row) {
 	var up []running
 	problems := map[string]string{}
-	_ = poll.Until(ctx, startTimeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+	pods := starting{time.Now(), map[string]time.Time{}}
+	_ = poll.Until(ctx, knownTimeout+startTimeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		items, err := c.List(ctx, kube.PodKind(), namespace, v1.ListOptions{})
 		if err != nil {
 			return "", false, poll.Later(err)
 		}
 		up = up[:0]
-		failed := 0 // pods that cannot become ready
+		failed := 0 // pods that do not become ready
 		for i := range items {
 			var p corev1.Pod
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &p); err != nil {
@@ -49,7 +73,10 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 				continue
 			}
 			problems[p.Spec.NodeName] = reason(&p)
-			if isPermanent(&p) {
+			if p.Status.StartTime == nil && len(p.Status.ContainerStatuses) == 0 {
+				problems[p.Spec.NodeName] = "the kubelet does not know of it yet"
+			}
+			if isPermanent(&p) || pods.isLate(&p, time.Now()) {
 				failed++
 			}
 		}

@@ -27,7 +27,7 @@ type Options struct {
 	// empty the check is skipped with NoOutside as its reason.
 	Outside   string
 	NoOutside string
-	// Timeout is the maximum duration without the cleanup; default 200 s.
+	// Timeout is the maximum duration without the cleanup; default 260 s.
 	Timeout time.Duration
 	// Progress receives texts about the current work; may be nil.
 	Progress func(string)
@@ -35,7 +35,7 @@ type Options struct {
 
 const (
 	defaultNodes   = 10
-	defaultTimeout = 200 * time.Second
+	defaultTimeout = 260 * time.Second
 	// probePort is the port of the probe in its pod.
 	probePort = 8080
 	// targetTimeout is the maximum time of one attempt to reach a target.

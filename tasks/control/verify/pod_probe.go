@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,10 +32,14 @@ const outsideTimeout = 5 * time.Second
 // outside is the check that asks cluster DNS for a name outside the cluster.
 const outside = "DNS outside"
 
+// podToPod is the check that connects to the pods of other nodes.
+const podToPod = "pod to pod"
+
 // probeResult is one target with its check and its result.
 type probeResult struct {
 	check  string
 	what   string // the target in messages
+	node   string // of the pod that is the target; else empty
 	target probe.Target
 	result probe.Result
 }
@@ -42,6 +48,7 @@ type probeResult struct {
 func probeAll(ctx context.Context, c *kube.Client, namespace, service string, pods []running, o Options) []report.Row {
 	var mu sync.Mutex
 	var rows []report.Row
+	results := map[string][]*probeResult{} // by node
 	var wg sync.WaitGroup
 	others := partners(pods)
 	for _, p := range pods {
@@ -55,10 +62,11 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 					Advised("check that masters have routes to the pod ranges of all nodes"))
 				return
 			}
-			rows = append(rows, summarize(p.node, list)...)
+			results[p.node] = list
 		})
 	}
 	wg.Wait()
+	rows = append(rows, rowsOf(results)...)
 	if o.Outside == "" {
 		rows = append(rows, report.Skip(outside, "", "%s", o.NoOutside))
 	}
@@ -76,7 +84,7 @@ func targets(p running, others []running, service, namespace string, o Options) 
 		{check: "service by name", what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
 	}
 	for _, other := range others {
-		list = append(list, &probeResult{check: "pod to pod", what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
+		list = append(list, &probeResult{check: podToPod, node: other.node, what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
 	}
 	if o.Outside != "" {
 		list = append(list, &probeResult{check: outside, what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
@@ -168,6 +176,36 @@ func query(ctx context.Context, c *kube.Client, namespace string, p running, lis
 		a.result = response.Results[i]
 	}
 	return nil
+}
+
+// unreached returns the nodes whose pods no other pod has reached, and how many have tried.
+func unreached(results map[string][]*probeResult) map[string]int {
+	tries, reached := map[string]int{}, map[string]bool{}
+	for _, list := range results {
+		for _, a := range list {
+			if a.node != "" {
+				tries[a.node]++
+				reached[a.node] = reached[a.node] || a.result.OK
+			}
+		}
+	}
+	maps.DeleteFunc(tries, func(node string, _ int) bool { return reached[node] })
+	return tries
+}
+
+// rowsOf returns the rows of all probes. A pod that several others do not reach, and none does, is
+// a problem of its node and not of theirs.
+func rowsOf(results map[string][]*probeResult) []report.Row {
+	var rows []report.Row
+	alone := unreached(results)
+	for node, list := range results {
+		rows = append(rows, summarize(node, slices.DeleteFunc(list, func(a *probeResult) bool { return alone[a.node] > 1 }))...)
+	}
+	for node, tries := range alone {
+		rows = append(rows, report.Bad(podToPod, node, "no other pod reaches the pod of this node; %d tried", tries).
+			Advised("check the firewall and the routes of the host"))
+	}
+	return rows
 }
 
 // summarize returns one row for each check of a node.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/engine/probe"
 	"deployer/tasks/control/kube"
@@ -164,6 +166,60 @@ func TestPodsReportTargetsThatAreNotReached(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPodThatNoOtherPodReachesIsAProblemOfItsNode checks that one node with a wrong firewall
+// or without routes does not make all others look broken.
+func TestPodThatNoOtherPodReachesIsAProblemOfItsNode(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2", "n3")
+	w.reach = func(_ string, target probe.Target, _ int) error {
+		if strings.Contains(target.Address, ip("n3")) {
+			return errors.New("no answer within 3s")
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	defer cancel()
+	rows := Pods(ctx, w.client, options())
+	want := []string{"n3 pod to pod: no other pod reaches the pod of this node; 2 tried"}
+	if diff := cmp.Diff(want, texts(report.Problems(rows))); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Contains(texts(rows), "n1 pod to pod: 1 of 1") {
+		t.Errorf("n1 reaches n2, and the rows are %v", texts(rows))
+	}
+}
+
+// TestLatePods checks how long a probe pod may take, with and without a kubelet that knows
+// of it.
+func TestLatePods(t *testing.T) {
+	began := time.Now()
+	pods := starting{began, map[string]time.Time{}}
+	pod := func(node string, known bool) *corev1.Pod {
+		p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: node}}
+		if known {
+			p.Status.StartTime = &metav1.Time{Time: began}
+		}
+		return p
+	}
+	for _, step := range []struct {
+		node  string
+		known bool
+		after time.Duration
+		late  bool
+	}{
+		{"n1", false, 119 * time.Second, false},
+		{"n2", false, 120 * time.Second, true},
+		{"n1", true, 119 * time.Second, false}, // the kubelet has read it in the last moment
+		{"n1", true, 178 * time.Second, false},
+		{"n1", true, 179 * time.Second, true},
+		{"n3", true, 0, false},
+		{"n3", true, 60 * time.Second, true},
+	} {
+		if late := pods.isLate(pod(step.node, step.known), began.Add(step.after)); late != step.late {
+			t.Errorf("%s, known %t, after %s: late %t, want %t", step.node, step.known, step.after, late, step.late)
+		}
 	}
 }
 
