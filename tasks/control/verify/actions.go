@@ -20,7 +20,7 @@ import (
 // on problems: the output contains a row for each check under "checks", and the rows
 // that are not ok under "problems".
 type ClusterTask struct {
-	ReportWithin time.Duration `yaml:"report_within" doc:"Maximum wait for static pods that the API does not have: a kubelet that has replaced a pod while its API server was away reports it up to 90 s later. Default 0."`
+	ReportWithin time.Duration `yaml:"report_within" doc:"Maximum wait for static pods that the API does not have or that have just started: a kubelet that has replaced a pod while its API server was away reports it up to 90 s later. Default 0."`
 }
 
 // Check returns the rows of [Cluster].

@@ -123,17 +123,25 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 	return rows
 }
 
-// missing is the detail of a static pod without mirror pod.
-const missing = "it does not run"
+// Details of static pods that kubelets may soon report otherwise.
+const (
+	missing     = "it does not run" // it has no mirror pod
+	justStarted = "not Ready: its container has just started"
+)
 
-// reportEvery is the interval at which the API is asked again for missing mirror pods.
+// startedFor is the time after the start of a container in which its pod may be reported as
+// not Ready: the startup probes of the control plane run every 2 s, and the kubelet reports
+// their result some seconds later.
+const startedFor = 30 * time.Second
+
+// reportEvery is the interval at which the API is asked again for such pods.
 const reportEvery = 2 * time.Second
 
 // awaitReports repeats a check as long as nodes that are Ready have not reported a static pod,
-// at most for the given time, and returns the last rows.
+// or one that has just started, at most for the given time, and returns the last rows.
 func awaitReports(ctx context.Context, within time.Duration, check func() []report.Row) ([]report.Row, error) {
 	rows := check()
-	for deadline := time.Now().Add(within); unreported(rows) && time.Now().Before(deadline); rows = check() {
+	for deadline := time.Now().Add(within); areLate(rows) && time.Now().Before(deadline); rows = check() {
 		if err := poll.Sleep(ctx, reportEvery); err != nil {
 			return rows, err
 		}
@@ -141,15 +149,17 @@ func awaitReports(ctx context.Context, within time.Duration, check func() []repo
 	return rows, nil
 }
 
-// unreported reports whether a mirror pod of a node that is Ready is missing.
-func unreported(rows []report.Row) bool {
+// areLate reports whether a mirror pod of a node that is Ready is missing or has just started.
+func areLate(rows []report.Row) bool {
 	isReady := map[string]bool{}
 	for _, r := range rows {
 		if r.Check == "node" && r.OK && !r.Skipped {
 			isReady[r.Host] = true
 		}
 	}
-	return slices.ContainsFunc(rows, func(r report.Row) bool { return !r.OK && r.Detail == missing && isReady[r.Host] })
+	return slices.ContainsFunc(rows, func(r report.Row) bool {
+		return !r.OK && (r.Detail == missing || r.Detail == justStarted) && isReady[r.Host]
+	})
 }
 
 // staticRow returns the row of a static pod. A kubelet that has just begun, or that has
@@ -177,10 +187,26 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 	for _, s := range p.Status.ContainerStatuses {
 		restarts += s.RestartCount
 	}
+	if !ready(&p) && hasJustStarted(&p, time.Now()) {
+		return report.Bad(name, host, justStarted).Advised("see its log with crictl logs on the host")
+	}
 	if !ready(&p) {
 		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("see its log with crictl logs on the host")
 	}
 	return report.OK(name, host, "Ready, %d restarts", restarts)
+}
+
+// hasJustStarted reports whether all containers of a pod run, and one of them has not passed its startup
+// probe, or has run for less than startedFor.
+func hasJustStarted(p *corev1.Pod, now time.Time) bool {
+	recent := false
+	for _, s := range p.Status.ContainerStatuses {
+		if s.State.Running == nil {
+			return false
+		}
+		recent = recent || s.Started == nil || !*s.Started || now.Sub(s.State.Running.StartedAt.Time) < startedFor
+	}
+	return recent
 }
 
 func ready(p *corev1.Pod) bool {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"deployer/cluster"
 	"deployer/tasks/control/report"
@@ -95,16 +97,18 @@ func TestAPIThatIsNotReadyGetsNoOtherRequest(t *testing.T) {
 // no pod of a node that is not Ready.
 func TestAwaitReports(t *testing.T) {
 	t.Parallel()
-	late := report.Bad("kube-apiserver", "m2", missing)
+	lost, begun := report.Bad("kube-apiserver", "m2", missing), report.Bad("kube-apiserver", "m2", justStarted)
 	for name, test := range map[string]struct {
-		node         report.Row
+		node, late   report.Row
 		within       time.Duration
 		checks, want int
 	}{
-		"reported late":   {report.OK("node", "m2", "Ready"), time.Minute, 2, 0},
-		"not in time":     {report.OK("node", "m2", "Ready"), 0, 1, 1},
-		"not Ready":       {report.Bad("node", "m2", "not Ready"), time.Minute, 1, 2},
-		"not a node here": {report.Skip("node", "m2", "not in the inventory"), time.Minute, 1, 1},
+		"reported late":   {report.OK("node", "m2", "Ready"), lost, time.Minute, 2, 0},
+		"just started":    {report.OK("node", "m2", "Ready"), begun, time.Minute, 2, 0},
+		"crashes":         {report.OK("node", "m2", "Ready"), report.Bad("kube-apiserver", "m2", "not Ready: CrashLoopBackOff"), time.Minute, 1, 1},
+		"not in time":     {report.OK("node", "m2", "Ready"), lost, 0, 1, 1},
+		"not Ready":       {report.Bad("node", "m2", "not Ready"), lost, time.Minute, 1, 2},
+		"not a node here": {report.Skip("node", "m2", "not in the inventory"), lost, time.Minute, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,11 +117,35 @@ func TestAwaitReports(t *testing.T) {
 				if checks++; checks > 1 {
 					return []report.Row{test.node}
 				}
-				return []report.Row{test.node, late}
+				return []report.Row{test.node, test.late}
 			})
 			if got := len(report.Problems(rows)); err != nil || got != test.want || checks != test.checks {
 				t.Errorf("%d problems after %d checks, %v; want %d after %d", got, checks, err, test.want, test.checks)
 			}
 		})
+	}
+}
+
+// TestPodsThatHaveJustStarted checks which pods that are not Ready may soon be.
+func TestPodsThatHaveJustStarted(t *testing.T) {
+	now := time.Now()
+	container := func(started bool, ago time.Duration) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: now.Add(-ago)}}}}
+	}
+	crashed := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	for name, test := range map[string]struct {
+		containers []corev1.ContainerStatus
+		want       bool
+	}{
+		"its startup probe has not passed": {[]corev1.ContainerStatus{container(false, time.Hour)}, true},
+		"its readiness is not reported":    {[]corev1.ContainerStatus{container(true, 29*time.Second)}, true},
+		"it became unready later":          {[]corev1.ContainerStatus{container(true, 30*time.Second)}, false},
+		"one of two is new":                {[]corev1.ContainerStatus{container(true, time.Hour), container(false, 0)}, true},
+		"one of two has crashed":           {[]corev1.ContainerStatus{container(false, 0), crashed}, false},
+		"it has no containers yet":         {nil, false},
+	} {
+		if got := hasJustStarted(&corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.containers}}, now); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
 	}
 }
