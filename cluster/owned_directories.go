@@ -10,6 +10,8 @@ type Owned struct {
 	Files string   `json:"files"` // pattern of the files that roles write there
 	Keep  []string `json:"keep"`  // files that the host must keep, relative to the directory
 	Units bool     `json:"units"` // true when the files are systemd units
+	// Secret is true when some of the files have credentials, such as passwords of registries.
+	Secret bool `json:"secret"`
 }
 
 const (
@@ -79,9 +81,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
 		{Path: dirManifests, Files: "*.yaml", Keep: manifests},
 		{Path: dirProxy, Files: "*.conf", Keep: proxy},
-		{Path: dirDeployer, Files: "*", Keep: deployer},
-		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs},
+		{Path: dirDeployer, Files: "*", Keep: deployer, Secret: true},
+		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs, Secret: true},
 		{Path: dirRegistryCA, Files: "*.crt", Keep: authorities},
-		{Path: dirKubelet, Files: "config.json", Keep: kubelet},
+		{Path: dirKubelet, Files: "config.json", Keep: kubelet, Secret: true},
 	}
 }

@@ -19,23 +19,31 @@ type Absent struct {
 	// Regenerated is the argument for state that belongs to a service, not to the run.
 	Regenerated bool `yaml:"regenerated" doc:"a service makes the files again when it starts: a revert does not restore their content, it removes the files that are there then. Stop the service before this task, and start it after it. Not for directories; default false"`
 	Follow      bool `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`
+	Secret      bool `yaml:"secret" doc:"the files are credentials: their backups expire after 7 days, and deployer runs purge removes them. Default false"`
 }
 
 // Check lists the existing paths.
 func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	return checkAbsent(sys, a.all(), a.Follow, a.Regenerated)
+	return a.removal().check(sys)
 }
 
 // Apply removes the paths.
 func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	return nil, removeAll(sys, a.all(), a.Follow, a.Regenerated)
+	return nil, a.removal().apply(sys)
 }
 
-func (a *Absent) all() []string {
-	if a.Path == "" {
-		return a.Paths
+func (a *Absent) removal() removal {
+	paths := a.Paths
+	if a.Path != "" {
+		paths = append([]string{a.Path}, paths...)
 	}
-	return append([]string{a.Path}, a.Paths...)
+	return removal{paths: paths, follow: a.Follow, regenerated: a.Regenerated, secret: a.Secret}
+}
+
+// removal is the work of [Absent], and of [File] with state absent.
+type removal struct {
+	paths                       []string
+	follow, regenerated, secret bool // as in Absent
 }
 
 // refuse protects against a variable that rendered to nothing: "/" and its direct
@@ -55,13 +63,13 @@ func refuse(sys engine.System, path string) error {
 	return fmt.Errorf("refusing to remove %s: something is mounted at %s, and all that is on it would be lost; unmount it first", path, strings.Join(mounts, ", "))
 }
 
-func checkAbsent(sys engine.System, paths []string, follow, regenerated bool) (engine.Change, error) {
-	if len(paths) == 0 {
+func (r removal) check(sys engine.System) (engine.Change, error) {
+	if len(r.paths) == 0 {
 		return engine.Change{}, errors.New("path or paths is missing")
 	}
 	var change engine.Change
-	for _, path := range paths {
-		path, err := hostfile.Through(sys, path, follow)
+	for _, path := range r.paths {
+		path, err := hostfile.Through(sys, path, r.follow)
 		if err == nil {
 			err = refuse(sys, path)
 		}
@@ -77,9 +85,9 @@ func checkAbsent(sys engine.System, paths []string, follow, regenerated bool) (e
 		}
 		action := "remove"
 		switch {
-		case info.IsDir() && regenerated:
+		case info.IsDir() && r.regenerated:
 			return engine.Change{}, fmt.Errorf("%s is a directory; regenerated is for files that a service makes again", path)
-		case regenerated:
+		case r.regenerated:
 			action = "remove; its service makes it again when it starts"
 		case info.IsDir():
 			_, tooMuch, err := listTree(sys, path)
@@ -91,19 +99,19 @@ func checkAbsent(sys engine.System, paths []string, follow, regenerated bool) (e
 			}
 		}
 		change.Needed = true
-		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action})
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Secret: r.secret})
 	}
 	return change, nil
 }
 
-func removeAll(sys engine.System, paths []string, follow, regenerated bool) error {
-	for _, path := range paths {
-		path, err := hostfile.Through(sys, path, follow)
+func (r removal) apply(sys engine.System) error {
+	for _, path := range r.paths {
+		path, err := hostfile.Through(sys, path, r.follow)
 		if err == nil {
 			err = refuse(sys, path)
 		}
 		if err == nil {
-			err = remove(sys, path, regenerated)
+			err = remove(sys, path, r.regenerated)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

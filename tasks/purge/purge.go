@@ -24,6 +24,8 @@ type Purge struct {
 	Files string   `yaml:"files" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`
 	Keep  []string `yaml:"keep" doc:"paths below path that stay"`
 	Units bool     `yaml:"units" doc:"the files are systemd units; each is stopped and disabled first. Default false"`
+	// Secret is true for a directory in which some files have credentials.
+	Secret bool `yaml:"secret" doc:"files are credentials: their backups expire after 7 days, and deployer runs purge removes them. Default false"`
 }
 
 var _ engine.Module = (*Purge)(nil)
@@ -90,7 +92,7 @@ func (p *Purge) Check(ctx context.Context, sys engine.System) (engine.Change, er
 			change.Effects = append(change.Effects, stop.Effects...)
 		}
 		change.Effects = append(change.Effects, engine.Effect{
-			Kind: engine.EffectFile, Target: path, Action: "remove: the inventory no longer asks for it",
+			Kind: engine.EffectFile, Target: path, Action: "remove: the inventory no longer asks for it", Secret: p.Secret,
 		})
 	}
 	return change, nil

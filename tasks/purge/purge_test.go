@@ -53,6 +53,20 @@ func TestPurgeRemovesOnlyMarkedFiles(t *testing.T) {
 	}
 }
 
+// TestSecretFilesAreMarked checks that the effects of secret files say so, by which their
+// backups expire.
+func TestSecretFilesAreMarked(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Write(t, "/etc/deployer/s3.conf", ours, 0o600)
+	for _, secret := range []bool{true, false} {
+		change := tasktest.Check(t, sys, &Purge{Path: "/etc/deployer", Files: "*", Secret: secret})
+		if len(change.Effects) != 1 || change.Effects[0].Secret != secret {
+			t.Errorf("secret %t: effects %+v", secret, change.Effects)
+		}
+	}
+}
+
 func TestMissingDirectoryIsNoChange(t *testing.T) {
 	t.Parallel()
 	if tasktest.Check(t, tasktest.New(t), &Purge{Path: "/etc/none", Files: "*"}).Needed {
