@@ -64,7 +64,7 @@ func restoredElsewhere(s *site) {
 	s.Shell("m2", "kubectl --server https://127.0.0.1:6443 --certificate-authority /etc/kubernetes/pki/ca.crt --token "+token+" auth whoami | grep -q system:serviceaccount:default:default")
 	s.Shell("m2", "umask 077; cat > /root/former.conf <<'END'\n"+kubeconfig+"\nEND\nkubectl --kubeconfig /root/former.conf get nodes >/dev/null; rm /root/former.conf")
 	s.requireProcesses(running, "with the restore", "nginx")
-	s.Eventually(2*time.Minute, "pods have noticed the new API servers", func() error {
+	s.Eventually(5*time.Minute, "pods have noticed the new API servers", func() error {
 		if o := s.Deployer("verify"); o.Code != 0 {
 			return errNotReady(o.Stdout)
 		}

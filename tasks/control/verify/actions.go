@@ -84,7 +84,7 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 		return engine.Change{}, err
 	}
 	o := Options{
-		Image: p.Image, Nodes: p.Nodes, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
+		Image: p.Image, Nodes: p.Nodes, Of: c.NodeNames, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
 		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: actx.Progress,
 	}
 	var joining []string

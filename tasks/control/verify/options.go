@@ -13,6 +13,9 @@ type Options struct {
 	// Nodes is the maximum number of nodes with a pod; default 10. Up to 10 pods,
 	// all pairs are tested.
 	Nodes int
+	// Of are the nodes from which the sample is taken; nil for all. A cluster has nodes that its
+	// inventory does not, such as those of masters that were lost before a restore.
+	Of []string
 	// Include are nodes that have a pod in any case.
 	Include []string
 	// Joining are nodes that have a pod when they are Ready; one that is not is a problem.

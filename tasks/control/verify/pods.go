@@ -28,7 +28,7 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 		return []report.Row{report.Bad("test pods", "", "%s", state)}
 	}
 	removeStale(ctx, c, time.Now())
-	names, rows := sample(ctx, c, o.Nodes)
+	names, rows := sample(ctx, c, o)
 	ready, unready := readyOf(ctx, c, o.Joining)
 	rows = append(rows, unready...)
 	for _, name := range slices.Concat(o.Include, ready) {
@@ -61,20 +61,20 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	return append(rows, probeAll(ctx, c, namespace, service, pods, o)...)
 }
 
-// sample returns the names of the Ready nodes, at most limit of them: a larger cluster
+// sample returns the names of the Ready nodes, at most o.Nodes of them: a larger cluster
 // is sampled evenly by name, so that racks named in order are all included.
-func sample(ctx context.Context, c *kube.Client, limit int) ([]string, []report.Row) {
+func sample(ctx context.Context, c *kube.Client, o Options) ([]string, []report.Row) {
 	states, err := kube.Nodes(ctx, c, nil)
 	if err != nil {
 		return nil, []report.Row{report.Bad("test pods", "", "%v", err)}
 	}
 	var names []string
 	for _, s := range states {
-		if s.Ready {
+		if s.Ready && (o.Of == nil || slices.Contains(o.Of, s.Name)) {
 			names = append(names, s.Name)
 		}
 	}
-	return spread(names, limit), nil
+	return spread(names, o.Nodes), nil
 }
 
 // readyOf returns the named nodes that are Ready, and a row for each other one.

@@ -263,6 +263,22 @@ func TestPodThatDoesNotStartIsReportedAndOthersAreQueried(t *testing.T) {
 	}
 }
 
+// TestSampleLeavesOutNodesOfNoInventory checks that a node that only the API has gets no pod.
+func TestSampleLeavesOutNodesOfNoInventory(t *testing.T) {
+	w := newFakeCluster(t, "n1", "n2", "lost")
+	o := options()
+	o.Of = []string{"n1", "n2"}
+	var tested []string
+	for _, r := range Pods(context.Background(), w.client, o) {
+		if r.Check == "test pod" {
+			tested = append(tested, r.Host)
+		}
+	}
+	if diff := cmp.Diff([]string{"n1", "n2"}, tested); diff != "" {
+		t.Errorf("nodes with a probe pod (-want +got):\n%s", diff)
+	}
+}
+
 // TestNodesThatJoinAreTested checks that each node that joins has a probe pod, however small
 // the sample is, and that one that is not Ready is a problem of its own.
 func TestNodesThatJoinAreTested(t *testing.T) {
