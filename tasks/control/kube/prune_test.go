@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,13 +71,12 @@ func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 // TestDryRunRepeatsAListThatFails checks that a dry run goes on when the API has answered
 // and one list of objects fails for a moment.
 func TestDryRunRepeatsAListThatFails(t *testing.T) {
-	failed := false
+	var failed atomic.Bool // lists are read side by side
 	api := &kubetest.API{}
 	api.Before = func(w http.ResponseWriter, r *http.Request) bool {
-		if failed || r.Method != http.MethodGet || !r.URL.Query().Has("labelSelector") {
+		if r.Method != http.MethodGet || !r.URL.Query().Has("labelSelector") || failed.Swap(true) {
 			return false
 		}
-		failed = true
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	}
@@ -85,8 +85,8 @@ func TestDryRunRepeatsAListThatFails(t *testing.T) {
 	action := NewApplyManifests()
 	action.Set, action.Content = "shop", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 	change, err := action.Check(t.Context(), s)
-	if err != nil || !change.Needed || !failed {
-		t.Errorf("%+v, %v, a list has failed: %t", change, err, failed)
+	if err != nil || !change.Needed || !failed.Load() {
+		t.Errorf("%+v, %v, a list has failed: %t", change, err, failed.Load())
 	}
 }
 
