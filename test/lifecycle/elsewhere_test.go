@@ -71,6 +71,7 @@ func restoredElsewhere(s *site) {
 		return nil
 	})
 	s.runbook("all-masters-restored", "")
+	s.waitUntilDead("m2", "m3")
 	s.Must("scale-down", "--dead", "m3", "--yes", "--allow-masters")
 	s.unchanged("after the restore")
 

@@ -95,6 +95,19 @@ func (s *site) startWithoutQuorum(host string) {
 	starting.Wait()
 }
 
+// waitUntilDead waits until a restored cluster has noticed that nodes of its snapshot are gone.
+func (s *site) waitUntilDead(master string, hosts ...string) {
+	s.T.Helper()
+	s.Eventually(2*time.Minute, "the restored cluster notices that hosts are dead", func() error {
+		for _, h := range hosts {
+			if ready := s.Kubectl(master, "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); ready == "True" {
+				return errNotReady(h + " is Ready")
+			}
+		}
+		return nil
+	})
+}
+
 // quorumLost cuts the power of two of three masters, recovers the cluster from the
 // remaining one, whose member has restarted and serves no client, and adds the others
 // again as new members.
@@ -121,14 +134,7 @@ func quorumLost(s *site) {
 	s.requireRestored("m1")
 	s.requireMembers("m1")
 	s.setInventory(good)
-	s.Eventually(2*time.Minute, "the restored cluster notices that m2 and m3 are dead", func() error {
-		for _, h := range []string{"m2", "m3"} {
-			if ready := s.Kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); ready == "True" {
-				return errNotReady(h + " is Ready")
-			}
-		}
-		return nil
-	})
+	s.waitUntilDead("m1", "m2", "m3")
 	s.Must("scale-down", "--dead", "m2", "m3", "--yes", "--allow-masters")
 	for _, h := range []string{"m2", "m3"} {
 		// The hosts start one at a time: together their members would form the old
