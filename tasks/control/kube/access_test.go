@@ -226,7 +226,7 @@ func TestWaitAPINamesTheFailingChecks(t *testing.T) {
 		_, _ = w.Write([]byte("[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"))
 		return true
 	}}
-	err := WaitAPI(context.Background(), serve(t, api), 100*time.Millisecond, silent)
+	err := WaitAPI(context.Background(), serve(t, api), 2*time.Second, silent)
 	if err == nil || !strings.Contains(err.Error(), "/readyz returns 500, failing checks: etcd") {
 		t.Errorf("got %v", err)
 	}

@@ -160,8 +160,8 @@ func TestWaitReadyNamesTheNodesThatAreNot(t *testing.T) {
 	if err := WaitReady(ctx, c, []string{"n1"}, 1, time.Second, silent); err != nil {
 		t.Error(err)
 	}
-	err := WaitReady(ctx, c, []string{"n1", "n2", "n3"}, 1, 100*time.Millisecond, silent)
-	want := "waiting for nodes: timeout after 100ms: 2 of 3 nodes are not Ready: n2 (KubeletNotReady cni plugin not initialized), n3 (there is no such node)"
+	err := WaitReady(ctx, c, []string{"n1", "n2", "n3"}, 1, 2*time.Second, silent)
+	want := "waiting for nodes: timeout after 2s: 2 of 3 nodes are not Ready: n2 (KubeletNotReady cni plugin not initialized), n3 (there is no such node)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
