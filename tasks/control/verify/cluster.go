@@ -123,7 +123,7 @@ func staticPods(ctx context.Context, c *kube.Client, want *cluster.Cluster, stat
 	return rows
 }
 
-// Details of static pods that kubelets may soon report otherwise.
+// Details, or their beginnings, of static pods that kubelets may soon report otherwise.
 const (
 	missing     = "it does not run" // it has no mirror pod
 	justStarted = "not Ready: its container has just started"
@@ -158,7 +158,7 @@ func areLate(rows []report.Row) bool {
 		}
 	}
 	return slices.ContainsFunc(rows, func(r report.Row) bool {
-		return !r.OK && (r.Detail == missing || r.Detail == justStarted) && isReady[r.Host]
+		return !r.OK && (r.Detail == missing || strings.HasPrefix(r.Detail, justStarted)) && isReady[r.Host]
 	})
 }
 
@@ -188,7 +188,7 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 		restarts += s.RestartCount
 	}
 	if !ready(&p) && hasJustStarted(&p, time.Now()) {
-		return report.Bad(name, host, justStarted).Advised("see its log with crictl logs on the host")
+		return report.Bad(name, host, "%s; %d restarts", justStarted, restarts).Advised("see its log with crictl logs on the host")
 	}
 	if !ready(&p) {
 		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("see its log with crictl logs on the host")

@@ -97,7 +97,7 @@ func TestAPIThatIsNotReadyGetsNoOtherRequest(t *testing.T) {
 // no pod of a node that is not Ready.
 func TestAwaitReports(t *testing.T) {
 	t.Parallel()
-	lost, begun := report.Bad("kube-apiserver", "m2", missing), report.Bad("kube-apiserver", "m2", justStarted)
+	lost, begun := report.Bad("kube-apiserver", "m2", missing), report.Bad("kube-apiserver", "m2", "%s; 1 restarts", justStarted)
 	for name, test := range map[string]struct {
 		node, late   report.Row
 		within       time.Duration
