@@ -22,28 +22,11 @@ type Absent struct {
 	Secret      bool `yaml:"secret" doc:"the files are credentials: their backups expire after 7 days, and deployer runs purge removes them. Default false"`
 }
 
-// Check lists the existing paths.
-func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	return a.removal().check(sys)
-}
-
-// Apply removes the paths.
-func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	return nil, a.removal().apply(sys)
-}
-
-func (a *Absent) removal() removal {
-	paths := a.Paths
-	if a.Path != "" {
-		paths = append([]string{a.Path}, paths...)
+func (a *Absent) all() []string {
+	if a.Path == "" {
+		return a.Paths
 	}
-	return removal{paths: paths, follow: a.Follow, regenerated: a.Regenerated, secret: a.Secret}
-}
-
-// removal is the work of [Absent], and of [File] with state absent.
-type removal struct {
-	paths                       []string
-	follow, regenerated, secret bool // as in Absent
+	return append([]string{a.Path}, a.Paths...)
 }
 
 // refuse protects against a variable that rendered to nothing: "/" and its direct
@@ -63,13 +46,15 @@ func refuse(sys engine.System, path string) error {
 	return fmt.Errorf("refusing to remove %s: something is mounted at %s, and all that is on it would be lost; unmount it first", path, strings.Join(mounts, ", "))
 }
 
-func (r removal) check(sys engine.System) (engine.Change, error) {
-	if len(r.paths) == 0 {
+// Check lists the existing paths.
+func (a *Absent) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+	paths := a.all()
+	if len(paths) == 0 {
 		return engine.Change{}, errors.New("path or paths is missing")
 	}
 	var change engine.Change
-	for _, path := range r.paths {
-		path, err := hostfile.Through(sys, path, r.follow)
+	for _, path := range paths {
+		path, err := hostfile.Through(sys, path, a.Follow)
 		if err == nil {
 			err = refuse(sys, path)
 		}
@@ -85,9 +70,9 @@ func (r removal) check(sys engine.System) (engine.Change, error) {
 		}
 		action := "remove"
 		switch {
-		case info.IsDir() && r.regenerated:
+		case info.IsDir() && a.Regenerated:
 			return engine.Change{}, fmt.Errorf("%s is a directory; regenerated is for files that a service makes again", path)
-		case r.regenerated:
+		case a.Regenerated:
 			action = "remove; its service makes it again when it starts"
 		case info.IsDir():
 			_, tooMuch, err := listTree(sys, path)
@@ -99,25 +84,26 @@ func (r removal) check(sys engine.System) (engine.Change, error) {
 			}
 		}
 		change.Needed = true
-		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Secret: r.secret})
+		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Secret: a.Secret})
 	}
 	return change, nil
 }
 
-func (r removal) apply(sys engine.System) error {
-	for _, path := range r.paths {
-		path, err := hostfile.Through(sys, path, r.follow)
+// Apply removes the paths.
+func (a *Absent) Apply(_ context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
+	for _, path := range a.all() {
+		path, err := hostfile.Through(sys, path, a.Follow)
 		if err == nil {
 			err = refuse(sys, path)
 		}
 		if err == nil {
-			err = remove(sys, path, r.regenerated)
+			err = remove(sys, path, a.Regenerated)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // remove backs up and removes a path. The directory of the path is held open from

@@ -87,18 +87,18 @@ func (f *File) valid() error {
 	return nil
 }
 
-// removal is the work of the state absent.
-func (f *File) removal() removal {
-	return removal{paths: []string{f.Path}, follow: f.Follow, secret: f.Secret}
+// absent returns the module that does the work of the state absent.
+func (f *File) absent() *Absent {
+	return &Absent{Path: f.Path, Follow: f.Follow, Secret: f.Secret}
 }
 
 // Check compares existence, content and access.
-func (f *File) Check(_ context.Context, sys engine.System) (engine.Change, error) {
+func (f *File) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if err := f.valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if f.State == "absent" {
-		return f.removal().check(sys)
+		return f.absent().Check(ctx, sys)
 	}
 	have, err := f.current(sys)
 	if err != nil {

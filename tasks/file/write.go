@@ -16,7 +16,7 @@ import (
 // Apply writes the file or sets its access.
 func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	if f.State == "absent" {
-		return nil, f.removal().apply(sys)
+		return f.absent().Apply(ctx, sys, change)
 	}
 	have, ok := change.CheckState.(currentFile)
 	if !ok || have.of != f { // the check belonged to another part of a composed module
