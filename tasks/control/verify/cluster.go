@@ -187,11 +187,12 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 	for _, s := range p.Status.ContainerStatuses {
 		restarts += s.RestartCount
 	}
-	if !ready(&p) && hasJustStarted(&p, time.Now()) {
-		return report.Bad(name, host, "%s; %d restarts", justStarted, restarts).Advised("see its log with crictl logs on the host")
-	}
 	if !ready(&p) {
-		return report.Bad(name, host, "not Ready: %s", reason(&p)).Advised("see its log with crictl logs on the host")
+		detail := "not Ready: " + reason(&p)
+		if hasJustStarted(&p, time.Now()) {
+			detail = fmt.Sprintf("%s; %d restarts", justStarted, restarts)
+		}
+		return report.Bad(name, host, "%s", detail).Advised("see its log with crictl logs on the host")
 	}
 	return report.OK(name, host, "Ready, %d restarts", restarts)
 }

@@ -37,8 +37,9 @@ type Options struct {
 }
 
 const (
-	defaultNodes   = 10
-	defaultTimeout = 260 * time.Second
+	defaultNodes = 10
+	// defaultTimeout has 15 s for the requests to the API besides the waits.
+	defaultTimeout = knownTimeout + startTimeout + settleTimeout + 15*time.Second
 	// probePort is the port of the probe in its pod.
 	probePort = 8080
 	// targetTimeout is the maximum time of one attempt to reach a target.
