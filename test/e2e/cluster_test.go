@@ -26,7 +26,7 @@ func TestCluster(t *testing.T) {
 	t.Run("install", func(t *testing.T) {
 		s.Must("install")
 		for _, h := range hosts {
-			if got := s.Kubectl("m1", "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); got != "True" {
+			if got := s.ReadyStatus("m1", h); got != "True" {
 				t.Errorf("node %s: Ready is %q", h, got)
 			}
 		}

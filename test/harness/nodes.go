@@ -19,6 +19,13 @@ func (s *Site) Digests(file string, hosts []string) map[string]string {
 	return out
 }
 
+// ReadyStatus returns the status of a node's condition Ready, from the API of a master: True,
+// False or Unknown.
+func (s *Site) ReadyStatus(master, node string) string {
+	s.T.Helper()
+	return s.Kubectl(master, "get node "+node+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`)
+}
+
 // RequireReady checks that every node becomes Ready within 30 s and has renewed its
 // lease recently: the condition Ready outlives a dead kubelet by 50 s.
 func (s *Site) RequireReady(nodes []string) {
@@ -26,7 +33,7 @@ func (s *Site) RequireReady(nodes []string) {
 	s.Eventually(30*time.Second, "all nodes are Ready and renew their leases", func() error {
 		var bad []string
 		for _, n := range nodes {
-			ready := s.Kubectl("m1", "get node "+n+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`)
+			ready := s.ReadyStatus("m1", n)
 			renewed, err := time.Parse(time.RFC3339, s.Kubectl("m1", "get lease -n kube-node-lease "+n+" -o 'jsonpath={.spec.renewTime}'"))
 			if err != nil {
 				return err

@@ -100,7 +100,7 @@ func (s *site) waitUntilDead(master string, hosts ...string) {
 	s.T.Helper()
 	s.Eventually(2*time.Minute, "the restored cluster notices that hosts are dead", func() error {
 		for _, h := range hosts {
-			if ready := s.Kubectl(master, "get node "+h+` -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`); ready == "True" {
+			if s.ReadyStatus(master, h) == "True" {
 				return errNotReady(h + " is Ready")
 			}
 		}
