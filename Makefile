@@ -31,12 +31,14 @@ GITEA := $(CACHE)/tools/gitea-$(GITEA_VERSION)
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
 # curl, and openssl signs as a foreign authority does), those of the
-# lab and the artifact builder, the generator of the site, and those that the benchmark
-# compares with.
+# lab and the artifact builder, the generator of the site, and those that the comparison
+# and the benchmark compare with.
 TEST_PACKAGES := gcc libc6-dev git curl openssl
 LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev qemu-user-static
 SITE_PACKAGES := hugo
 ANSIBLE_PACKAGES := ansible-core ansible-mitogen
+# Some cases use filters and lookups of collections, which need modules of Python.
+COMPARE_PACKAGES := ansible python3-netaddr python3-jmespath python3-passlib
 
 # install-missing PACKAGES: asks apt only when something is missing.
 define install-missing
@@ -149,23 +151,43 @@ faults: ## break runs at every place where they can break; make test tries one p
 
 .PHONY: e2e
 e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
-	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
+	bin/deployer artifacts build --with calico --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 10m ./test/bench/upgrade1000 -kwok $(KWOK)
 	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
+	go test -tags lab -count=1 -v -timeout 20m -short ./test/mistakes
+	go test -tags lab -count=1 -v -timeout 20m -skip TestHostFirewall ./test/networks
+	go test -tags lab -count=1 -v -timeout 10m -run TestHosts ./test/lab/lab
 
 # Scenarios for which make e2e has no time.
-E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues
+E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues|TestInterruptedChecks
 
 .PHONY: e2e-more
 e2e-more: build packages ## scenarios on real hosts for which make e2e has no time (needs root)
 	bin/deployer artifacts build
-	go test -tags lab -count=1 -v -timeout 30m -run '$(E2E_MORE)' ./test/e2e
+	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_MORE)' ./test/e2e
 
 .PHONY: e2e-smoke
 e2e-smoke: build packages ## the life of a small cluster in minutes: joins, a killed upgrade, a rollback, a reset (needs root)
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
+
+# SCENARIO=NAME runs one scenario.
+.PHONY: e2e-mistakes
+e2e-mistakes: build packages ## what wrong inventories and other programs do to a cluster in use; make e2e has a part (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 60m -run 'TestMistakes/$(SCENARIO)' ./test/mistakes
+
+.PHONY: e2e-networks
+e2e-networks: build packages ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
+	bin/deployer artifacts build --with calico
+	go test -tags lab -count=1 -v -timeout 20m ./test/networks
+	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
+
+.PHONY: e2e-proxy
+e2e-proxy: build packages ## both API proxies, with watches that are idle for 9 minutes (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 40m ./test/proxy -idle 9m
 
 # SCENARIO=NAME runs one scenario, SEED=N repeats its random instants.
 .PHONY: e2e-lifecycle
@@ -207,6 +229,11 @@ bench-install: artifacts ## deployer install and kubeadm by hand on the same hos
 bench-ansible: build packages ## the same tasks by deployer, Ansible, Mitogen and a shell script
 	$(call install-missing,$(ANSIBLE_PACKAGES))
 	go run ./test/bench/ansible
+
+.PHONY: compare-ansible
+compare-ansible: ## inventories and conversions, compared with what ansible-core makes of them
+	$(call install-missing,$(COMPARE_PACKAGES))
+	go run ./test/compare --random 40
 
 .PHONY: bench-fleet
 bench-fleet: build ## what 100 to 3000 hosts cost the controller

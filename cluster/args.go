@@ -13,7 +13,7 @@ const extraArgs = "extra_args"
 // flags returns a component's flags as a sorted list of --name=value: defaults
 // first, extra_args over them. A null removes a flag; a list gives the flag
 // once for each element, in order.
-func flags(defaults map[string]string, overrides map[string]any) []string {
+func flags[V any](defaults map[string]V, overrides map[string]any) []string {
 	all := make(map[string]any, len(defaults))
 	for k, v := range defaults {
 		all[k] = v

@@ -8,8 +8,13 @@ import (
 	"slices"
 )
 
-// PluginBGP is the network plugin with which nodes exchange their pod ranges over BGP.
-const PluginBGP = "bgp"
+// Values of cluster.network.plugin.
+const (
+	// PluginBGP: nodes exchange their pod ranges over BGP.
+	PluginBGP = "bgp"
+	// PluginNone: the pod network comes from elsewhere, when the API of the cluster is there.
+	PluginNone = "none"
+)
 
 // Values of cluster.network.authentication.
 const (
@@ -45,9 +50,10 @@ type Routes struct {
 // reflector is named. Otherwise reflectors mesh among themselves and every other
 // node is a client of two of them (of one, when only one is named).
 //
-// Reflectors that are not named are chosen: as many as keep each at about
-// perReflector sessions, minions before masters, because a session costs little
-// but a master that is being replaced costs enough by itself.
+// Reflectors that are not named are masters: a reflector can withhold the routes of its
+// clients, and the host of a master controls the cluster anyway. As many are chosen as keep
+// each at about perReflector sessions, and all of them where that is more than there are; only
+// beside a single master minions reflect as well.
 //
 // The two reflectors of a node follow from the names alone (the highest of a hash of
 // both), so a node that is added or removed moves no other node, and a reflector that
@@ -101,6 +107,13 @@ func reflectors(speakers []Speaker, named []string, perReflector int) []string {
 	count := reflectorCount(len(speakers), perReflector)
 	byRole := slices.Clone(speakers)
 	slices.SortStableFunc(byRole, func(a, b Speaker) int { return cmp.Compare(weight(a), weight(b)) })
+	masters := 0
+	for _, s := range speakers {
+		masters += 1 - weight(s)
+	}
+	if masters >= sessionsPerNode {
+		count = min(count, masters)
+	}
 	for _, s := range byRole[:min(count, len(byRole))] {
 		out = append(out, s.Name)
 	}
@@ -109,9 +122,9 @@ func reflectors(speakers []Speaker, named []string, perReflector int) []string {
 
 func weight(s Speaker) int {
 	if s.Master {
-		return 1
+		return 0
 	}
-	return 0
+	return 1
 }
 
 // reflectorCount returns the number of reflectors to choose: as many as keep each at
@@ -184,13 +197,16 @@ func (t Routes) node(name string, asn uint32) BGP {
 	}
 	for _, p := range t.Peers[name] {
 		s := t.speakers[p]
-		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p], Reflector: slices.Contains(t.Reflectors, p)})
+		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p], Reflector: slices.Contains(t.Reflectors, p), Master: s.Master})
 	}
 	return out
 }
 
 // topology returns the topology of the cluster being resolved.
 func (r *resolver) topology() Routes {
+	if !r.spec.Network.routesByBGP() {
+		return Routes{Reflectors: []string{}}
+	}
 	var speakers []Speaker
 	for _, h := range r.hosts {
 		if h.isNode() {

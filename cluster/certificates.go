@@ -174,8 +174,11 @@ func nodeCertificates(c *Cluster, n Node) []Certificate {
 	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
 	serving.Orgs = []string{"system:nodes"}
 	serving.DNS, serving.IPs = localSANs(n)
-	proxy := leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client").in(dirKubeProxyPKI)
-	return []Certificate{client.in(dirKubeletPKI), serving.in(dirKubeletPKI), proxy}
+	out := []Certificate{client.in(dirKubeletPKI), serving.in(dirKubeletPKI)}
+	if n.RunsKubeProxy {
+		out = append(out, leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client").in(dirKubeProxyPKI))
+	}
+	return append(out, calicoCertificates(n)...)
 }
 
 // leaf returns a certificate without names, at kubeadm's path.
@@ -223,20 +226,25 @@ func localSANs(n Node) (names, ips []string) {
 }
 
 // apiServerSANs returns the names of the host, of the Service, of the external proxies
-// in front of the API, and the user's. All masters have the same list except for their
+// in front of the API, and the user's; external addresses of host and proxies are among them. All masters have the same list except for their
 // own host, so that each can answer for any name.
 func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 	names, ips = localSANs(n)
-	names = append(names, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.DNS.Domain)
+	names = append(names, "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+	for _, domain := range c.DNS.domains() {
+		names = append(names, "kubernetes.default.svc."+domain)
+	}
 	ips = append(ips, c.ServiceIP)
+	further := []string{n.ExternalAddress}
 	for _, p := range c.Proxies {
 		names = append(names, p)
 		ips = append(ips, c.Nodes[p].IP)
+		further = append(further, c.Nodes[p].ExternalAddress)
 	}
-	for _, san := range c.API.SANs {
+	for _, san := range append(further, c.API.SANs...) {
 		if a, err := netip.ParseAddr(san); err == nil {
 			ips = append(ips, a.String())
-		} else {
+		} else if san != "" {
 			names = append(names, san)
 		}
 	}

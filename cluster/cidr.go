@@ -55,6 +55,9 @@ func subnetCount(p netip.Prefix, bits int) uint64 {
 	}
 }
 
+// PodRoom returns the number of pods for which a node's range has addresses.
+func PodRoom(r netip.Prefix) uint64 { return hostCount(r.Addr().Is4(), r.Bits()) }
+
 // hostCount returns the number of pods that fit into a node's range with prefix length
 // bits: without the first address, the gateway and, for IPv4, the broadcast address.
 // Capped like [subnetCount].

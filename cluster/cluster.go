@@ -19,6 +19,7 @@ type Cluster struct {
 	Etcd         Etcd                 `json:"etcd"`
 	Proxy        Proxy                `json:"proxy"`
 	Network      Network              `json:"network"`
+	HostFirewall HostFirewall         `json:"host_firewall"`
 	KubeProxy    KubeProxy            `json:"kube_proxy"`
 	Containerd   Containerd           `json:"containerd"`
 	Kubelet      Kubelet              `json:"kubelet"`
@@ -28,11 +29,16 @@ type Cluster struct {
 	Certificates CertificateLifetimes `json:"certificates"`
 	AdminGroup   string               `json:"admin_group"` // group of admin.conf, bound to cluster-admin
 	Rollout      Rollout              `json:"rollout"`
-	Hooks        []HookSpec           `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
-	Sysctls      map[string]string    `json:"sysctls"`        // kernel settings of every node, value by name
-	Modules      []string             `json:"kernel_modules"` // kernel modules that nodes load at boot
-	Nodes        map[string]Node      `json:"-"`              // every host by name, not only those that are nodes
-	Order        []string             `json:"host_names"`     // names of all hosts that have a role, in inventory order
+	// UnmanagedNodes are patterns of nodes that the inventory does not name and other programs
+	// manage.
+	UnmanagedNodes []string          `json:"unmanaged_nodes"`
+	Addons         []Addon           `json:"addons"`         // add-ons in the order in which they are applied
+	AddonSpecs     []AddonSpec       `json:"-"`              // the same with all settings
+	Hooks          []HookSpec        `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
+	Sysctls        map[string]string `json:"sysctls"`        // kernel settings of every node, value by name
+	Modules        []string          `json:"kernel_modules"` // kernel modules that nodes load at boot
+	Nodes          map[string]Node   `json:"-"`              // every host by name, not only those that are nodes
+	Order          []string          `json:"host_names"`     // names of all hosts that have a role, in inventory order
 
 	// ExternalAuthorities are the authorities whose keys neither a host nor the controller has.
 	ExternalAuthorities ExternalAuthorities `json:"external_authorities"`
@@ -49,11 +55,13 @@ type VersionSet struct {
 	Pause      string `json:"pause"`       // version of the pause image, without a v, such as 3.10.1
 	Nginx      string `json:"nginx"`       // version of the nginx image of the API proxy, without a v
 	HAProxy    string `json:"haproxy"`     // version of the HAProxy image of the API proxy, without a v
+	Calico     string `json:"calico"`      // version of Calico's images, of calicoctl and of the custom resource definitions, with a leading v
 }
 
 // DNS is the DNS server inside the cluster.
 type DNS struct {
 	Domain           string   `json:"domain"`             // domain of the names of Services
+	FormerDomains    []string `json:"former_domains"`     // domains that the cluster had before, whose names are still answered and whose tokens are accepted
 	IP               string   `json:"ip"`                 // address of the Service kube-dns
 	Replicas         int      `json:"replicas"`           // number of CoreDNS pods
 	CacheSeconds     int      `json:"cache_seconds"`      // maximum time in seconds for which an answer is cached
@@ -63,6 +71,9 @@ type DNS struct {
 	MemoryLimitMiB   int      `json:"memory_limit_mib"`   // memory limit of each pod, in MiB
 	Upstreams        []string `json:"upstreams"`          // addresses of the servers for other domains; empty: those of the node's /etc/resolv.conf
 }
+
+// domains returns the domain of the cluster and those that it had before.
+func (d DNS) domains() []string { return append([]string{d.Domain}, d.FormerDomains...) }
 
 // API is the Kubernetes API from the clients' view.
 type API struct {
@@ -101,31 +112,39 @@ type Etcd struct {
 // Proxy is the API proxy of both kinds: on nodes for themselves, and on hosts of role
 // proxy for clients outside. Times are texts that nginx and HAProxy parse.
 type Proxy struct {
-	Kind              string     `json:"kind"`               // program of the proxy: nginx or haproxy
+	Kind              string     `json:"kind"`               // program of the proxy: haproxy or nginx
+	KindNamed         bool       `json:"kind_named"`         // true when the inventory names the program
 	Port              int        `json:"port"`               // port of external proxies
 	ConnectTimeout    string     `json:"connect_timeout"`    // time after which the next API server is tried, such as 1s
 	Timeout           string     `json:"timeout"`            // time after which an idle connection is closed, such as 10m
+	CheckInterval     string     `json:"check_interval"`     // time between two requests of HAProxy to /readyz of each API server, such as 2s
 	MaxFails          int        `json:"max_fails"`          // number of failed connections after which an API server gets no new ones
 	FailTimeout       string     `json:"fail_timeout"`       // time for which a failed API server gets no connections, such as 10s
-	WorkerConnections int        `json:"worker_connections"` // maximum number of connections of one process, to clients and to API servers together
+	WorkerConnections int        `json:"worker_connections"` // maximum number of connections of one process: of HAProxy those of clients, of nginx those to API servers, too
 	Backends          []Endpoint `json:"backends"`           // endpoints of the API servers
 }
 
 // Network is the pod network.
 type Network struct {
-	Plugin         string   `json:"plugin"`         // network plugin: bgp
+	Plugin         string   `json:"plugin"`         // network plugin: bgp, calico or none
 	CNI            string   `json:"cni"`            // how a pod is connected to its node: bridge or ptp
 	ASN            uint32   `json:"asn"`            // number of the autonomous system of all nodes
 	MTU            int      `json:"mtu"`            // MTU of pods in bytes; 0: that of the node's interface
 	Mesh           bool     `json:"mesh"`           // true when every node has a session with every other node
 	Reflectors     []string `json:"reflectors"`     // names of the route reflectors, in inventory order; empty in a mesh
 	Authentication string   `json:"authentication"` // authentication of BGP sessions: auto, md5 or none
+	Later          bool     `json:"later"`          // true when the pod network is applied by others, after the install
+	Calico         Calico   `json:"calico"`
 }
 
 // KubeProxy is the cluster-wide configuration of kube-proxy.
 type KubeProxy struct {
-	Mode string `json:"mode"` // proxy mode: iptables or nftables
+	Mode string `json:"mode"` // proxy mode: iptables, nftables or none
 }
+
+// KubeProxyNone is the value of cluster.kube_proxy.mode of a cluster whose pod network forwards the
+// traffic of Services.
+const KubeProxyNone = "none"
 
 // Containerd is the cluster-wide configuration of the container runtime.
 type Containerd struct {

@@ -23,6 +23,9 @@ func kubeletFlags(n Node) map[string]string {
 	}
 }
 
+// kubeProxyFlags is the one setting of kube-proxy outside of its configuration file.
+func kubeProxyFlags() map[string]string { return map[string]string{"config": kubeProxyConfigFile} }
+
 // podPidsLimit is the number of processes and threads that one pod may have.
 // Without a limit, which is the kubelet's default, one pod can use up the node's
 // process IDs. 4096 is OpenShift's default since 4.11 (docs.openshift.com,
@@ -106,11 +109,14 @@ func kubeletSysctls() map[string]string {
 	}
 }
 
+// ipForward is the kernel setting with which a node routes packets.
+const ipForward = "net.ipv4.ip_forward"
+
 // sysctls returns the kernel settings of every node. A file holds them, so that they
 // apply from boot on and their origin is documented.
 func sysctls(s Spec) map[string]string {
 	out := kubeletSysctls()
-	out["net.ipv4.ip_forward"] = "1" // pods are routed
+	out[ipForward] = "1" // pods are routed
 	// kubelet, containerd and pods soon use up the default of 128 instances for root, and
 	// then fail with "too many open files". kind's documentation names 512 and 524288 for a
 	// few nodes on one machine (known issues, "Pod errors").

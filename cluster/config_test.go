@@ -175,3 +175,35 @@ func TestContainerdOverrides(t *testing.T) {
 		t.Errorf("containerd (-want +got):\n%s", diff)
 	}
 }
+
+// TestFormerDomains: the API servers accept tokens of the former domain too, issue new ones
+// under the present one, and have both names; pods get the present one.
+func TestFormerDomains(t *testing.T) {
+	c := mustResolve(t, cluster.Spec{DNS: cluster.DNSSpec{Domain: "new.example", FormerDomains: []string{"cluster.local"}}}, masters(1))
+	n := c.Nodes["m1"]
+	var issuers []string
+	for _, arg := range n.Args.APIServer {
+		if flagName(arg) == "--service-account-issuer" {
+			issuers = append(issuers, arg)
+		}
+	}
+	want := []string{"--service-account-issuer=https://kubernetes.default.svc.new.example", "--service-account-issuer=https://kubernetes.default.svc.cluster.local"}
+	if diff := cmp.Diff(want, issuers); diff != "" {
+		t.Error(diff)
+	}
+	if n.KubeletConfig["clusterDomain"] != "new.example" {
+		t.Errorf("pods get the domain %v", n.KubeletConfig["clusterDomain"])
+	}
+	for _, cert := range n.Certificates {
+		if cert.Name != "apiserver" {
+			continue
+		}
+		for _, name := range []string{"kubernetes.default.svc.new.example", "kubernetes.default.svc.cluster.local"} {
+			if !slices.Contains(cert.DNS, name) {
+				t.Errorf("the certificate of the API server lacks %s: %v", name, cert.DNS)
+			}
+		}
+		return
+	}
+	t.Error("there is no certificate of the API server")
+}

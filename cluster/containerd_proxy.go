@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,7 +31,10 @@ func (r *resolver) containerdProxy() ContainerdProxy {
 	if len(direct) == 0 {
 		direct = []string{"localhost", "127.0.0.0/8", "::1", r.spec.PodCIDR, r.spec.ServiceCIDR}
 		direct = append(direct, hostNetworks(r.hosts)...)
-		direct = append(direct, ".svc", "."+r.spec.DNS.Domain)
+		direct = append(direct, ".svc")
+		for _, domain := range append([]string{r.spec.DNS.Domain}, r.spec.DNS.FormerDomains...) {
+			direct = append(direct, "."+domain)
+		}
 	}
 	p.NoProxy = strings.Join(direct, ",")
 	return p
@@ -44,12 +46,12 @@ func (r *resolver) containerdProxy() ContainerdProxy {
 func hostNetworks(hosts []Host) []string {
 	var out []string
 	for _, h := range hosts {
-		addr, err := netip.ParseAddr(h.Address)
-		if err != nil {
+		addr := h.ip().WithZone("")
+		if !addr.IsValid() {
 			continue // a name
 		}
 		bits := 24
-		if addr = addr.Unmap().WithZone(""); addr.Is6() {
+		if addr.Is6() {
 			bits = 64
 		}
 		prefix, err := addr.Prefix(bits)

@@ -29,6 +29,7 @@ func (s Spec) WithDefaults() Spec {
 	s.KubeProxy.Mode = cmp.Or(s.KubeProxy.Mode, "iptables")
 	s.Rollout.MaxParallel = cmp.Or(s.Rollout.MaxParallel, new(limit.DefaultParallel()))
 	s.Maintenance = s.Maintenance.withDefaults()
+	s.Addons = withAddonDefaults(s.Addons)
 	s.Encryption.AtRest = orTrue(s.Encryption.AtRest)
 	s.Certificates = s.Certificates.withDefaults()
 	s.DNS = s.DNS.withDefaults()
@@ -111,7 +112,7 @@ func (l LeaderSpec) withDefaults() LeaderSpec {
 }
 
 func (p ProxySpec) withDefaults() ProxySpec {
-	p.Kind = cmp.Or(p.Kind, ProxyNginx)
+	p.Kind = cmp.Or(p.Kind, ProxyHAProxy)
 	// A master that does not answer within a second is left; watches are idle
 	// for minutes and must outlive nginx' own ten minutes at the least.
 	p.ConnectTimeout = cmp.Or(p.ConnectTimeout, time.Second)
@@ -132,8 +133,13 @@ func (n NetworkSpec) withDefaults() NetworkSpec {
 	// Calico's documentation recommends a full mesh up to about 100 nodes and
 	// reflectors above (docs.tigera.io, Configure BGP peering). At 50 it is 1225
 	// sessions, and adding a node still rewrites only 49 others' peer lists.
+	// A list of Calico's peers is one object for all nodes.
+	if n.Plugin == PluginCalico {
+		n.MeshBelow = cmp.Or(n.MeshBelow, 100)
+	}
 	n.MeshBelow = cmp.Or(n.MeshBelow, 50)
 	n.NodesPerReflector = cmp.Or(n.NodesPerReflector, 200)
+	n.Calico = n.Calico.withDefaults()
 	return n
 }
 
@@ -148,6 +154,7 @@ func (v Versions) or(d Versions) Versions {
 		Pause:      cmp.Or(v.Pause, d.Pause),
 		Nginx:      cmp.Or(v.Nginx, d.Nginx),
 		HAProxy:    cmp.Or(v.HAProxy, d.HAProxy),
+		Calico:     cmp.Or(v.Calico, d.Calico),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The components that overrides can name.
@@ -31,9 +32,9 @@ func pki(file string) string { return dirPKI + "/" + file }
 
 // apiServerFlags are the flags of one API server. Sources of the secure ones:
 // kubeadm's own set, and the CIS Kubernetes benchmark, section 1.2.
-func (r *resolver) apiServerFlags(n Node) map[string]string {
+func (r *resolver) apiServerFlags(n Node) map[string]any {
 	c := r.out
-	out := map[string]string{
+	out := map[string]any{
 		"admission-control-config-file":      admissionFile,
 		"advertise-address":                  n.IP,
 		"allow-privileged":                   "true", // kube-proxy and other node agents need it; Pod Security admission guards the rest
@@ -66,7 +67,7 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		// file since Kubernetes 1.21; the default extends tokens to a year for clients that do
 		// not.
 		"service-account-extend-token-expiration": "false",
-		"service-account-issuer":                  "https://kubernetes.default.svc." + c.DNS.Domain,
+		"service-account-issuer":                  issuers(c.DNS),
 		"service-account-key-file":                pki("sa.pub"),
 		"service-account-lookup":                  "true", // the tokens of a deleted account end with it
 		"service-account-signing-key-file":        pki("sa.key"),
@@ -84,6 +85,10 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		// restart; one request in a thousand moves its connection. The flag's own
 		// help recommends the figure, and not to use it with a single server.
 		out["goaway-chance"] = "0.001"
+		// While an API server that stops still serves, the proxies of nodes and kube-proxy learn
+		// from /readyz and from the Service kubernetes to use the others: two checks, the second
+		// one after 500ms.
+		out["shutdown-delay-duration"] = c.Size.ProxyCheckInterval + time.Second
 	}
 	if a := r.spec.API.Audit; *a.Enabled {
 		out["audit-policy-file"] = auditPolicyFile
@@ -91,6 +96,16 @@ func (r *resolver) apiServerFlags(n Node) map[string]string {
 		out["audit-log-maxage"] = strconv.Itoa(a.MaxAgeDays)
 		out["audit-log-maxbackup"] = strconv.Itoa(a.MaxBackups)
 		out["audit-log-maxsize"] = strconv.Itoa(a.MaxSizeMiB)
+	}
+	return out
+}
+
+// issuers returns the issuers of tokens of service accounts that an API server accepts. New tokens
+// have the first.
+func issuers(d DNS) []any {
+	var out []any
+	for _, domain := range d.domains() {
+		out = append(out, "https://kubernetes.default.svc."+domain)
 	}
 	return out
 }

@@ -29,7 +29,15 @@ func healthOf(c *Cluster, n Node) []Health {
 	if n.IsNode {
 		out = append(out, Health{Name: "API through " + localAddress, URL: c.API.Local + "/readyz", CA: CAPath(AuthorityCluster)})
 		local("kubelet", "http", 10248, "/healthz", false)
+	}
+	if n.RunsKubeProxy {
 		local("kube-proxy", "http", 10256, "/livez", false)
+	}
+	if n.RunsCalico {
+		local("Felix", "http", portFelixHealth, "/readiness", false)
+	}
+	if n.RunsTypha {
+		local("Typha", "http", portTyphaHealth, "/readiness", false)
 	}
 	if n.RunsExternalProxy {
 		// A host that is not a node has no CA certificate to verify with; the body of the
@@ -63,6 +71,9 @@ func unitsOf(c *Cluster, n Node) []string {
 	}
 	if n.RunsExternalProxy && !n.IsNode {
 		out = append(out, "deployer-proxy.service")
+	}
+	if n.RunsFirewall {
+		out = append(out, "deployer-firewall.service")
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -17,12 +18,14 @@ const (
 
 // Host is the inventory's description of one machine.
 type Host struct {
-	Name      string            // name of the host and of its Kubernetes node; unique
-	Address   string            // IP address at which the other hosts reach the host
-	Roles     []string          // roles of the host, each one of the Role constants
-	Overrides map[string]any    // settings by component, merged from groups and host
-	Labels    map[string]string // labels of the Kubernetes node
-	Taints    []string          // taints of the Kubernetes node, as key=value:Effect
+	Name            string            // name of the host and of its Kubernetes node; unique
+	Address         string            // address of the SSH server: an IP address or a name
+	NodeAddress     string            // IP address at which the other hosts reach the host; empty when it is Address
+	ExternalAddress string            // IP address or name at which clients outside of the cluster reach the host; empty when it is that of the node
+	Roles           []string          // roles of the host, each one of the Role constants
+	Overrides       map[string]any    // settings by component, merged from groups and host
+	Labels          map[string]string // labels of the Kubernetes node
+	Taints          []string          // taints of the Kubernetes node, as key=value:Effect
 }
 
 func (h Host) has(role string) bool { return slices.Contains(h.Roles, role) }
@@ -30,9 +33,10 @@ func (h Host) has(role string) bool { return slices.Contains(h.Roles, role) }
 // isNode reports whether the host runs a kubelet.
 func (h Host) isNode() bool { return h.has(RoleMaster) || h.has(RoleMinion) }
 
-// ip returns the host's address; the zero Addr when it is not an IP address.
+// ip returns the address at which the other hosts reach the host; the zero Addr when it is not an
+// IP address.
 func (h Host) ip() netip.Addr {
-	a, err := netip.ParseAddr(h.Address)
+	a, err := netip.ParseAddr(cmp.Or(h.NodeAddress, h.Address))
 	if err != nil {
 		return netip.Addr{}
 	}

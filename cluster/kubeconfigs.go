@@ -38,7 +38,7 @@ func Kubeconfigs(c *Cluster, host string) []Kubeconfig {
 // kubeconfigOf returns the kubeconfig that uses a certificate; nil without one.
 func kubeconfigOf(cert Certificate) (path, user string) {
 	switch cert.Name {
-	case "admin", "controller-manager", "scheduler", "kube-proxy":
+	case "admin", "controller-manager", "scheduler", "kube-proxy", "calico-node", "calico-cni", "calico-typha":
 		return dirKubernetes + "/" + cert.Name + ".conf", cert.CN
 	case "kubelet-client":
 		return dirKubernetes + "/kubelet.conf", cert.CN

@@ -29,6 +29,8 @@ type Mounts struct {
 	ControllerManager []Mount `json:"controller_manager"` // mounts of kube-controller-manager
 	Scheduler         []Mount `json:"scheduler"`          // mounts of kube-scheduler
 	KubeProxy         []Mount `json:"kube_proxy"`         // mounts of kube-proxy
+	CalicoNode        []Mount `json:"calico_node"`        // mounts of calico-node
+	CalicoTypha       []Mount `json:"calico_typha"`       // mounts of Typha
 }
 
 // mounts are those of all static pods of a node that has its flags, configuration
@@ -44,6 +46,8 @@ func mounts(n Node) Mounts {
 		ControllerManager: mountsOf(n.Args.ControllerManager, n.Kubeconfigs, dirControllerManagerPKI),
 		Scheduler:         mountsOf(n.Args.Scheduler, n.Kubeconfigs, dirSchedulerPKI),
 		KubeProxy:         mountsOf(proxy, n.Kubeconfigs, dirKubeProxyPKI),
+		CalicoNode:        mountsOfKubeconfig("calico-node", n.Kubeconfigs, dirCalicoNodePKI),
+		CalicoTypha:       mountsOfKubeconfig("calico-typha", n.Kubeconfigs, dirCalicoTyphaPKI),
 	}
 }
 
@@ -81,6 +85,16 @@ func mountsOf(args []string, kubeconfigs []Kubeconfig, own ...string) []Mount {
 		}
 	}
 	return out
+}
+
+// mountsOfKubeconfig returns the mounts of a component that is configured by its environment: its
+// kubeconfig with the certificates. It returns none when the host does not have it.
+func mountsOfKubeconfig(component string, kubeconfigs []Kubeconfig, own string) []Mount {
+	file := dirKubernetes + "/" + component + ".conf"
+	if !slices.ContainsFunc(kubeconfigs, func(k Kubeconfig) bool { return k.Path == file }) {
+		return []Mount{}
+	}
+	return mountsOf([]string{"=" + file}, kubeconfigs, own)
 }
 
 // volumeName makes a name of a path: small letters, digits and dashes, at most 63

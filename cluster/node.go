@@ -3,22 +3,28 @@ package cluster
 // Node is a host of a resolved cluster, also one that is not a node of Kubernetes: the
 // variable `host` of roles and templates. Lists are never null.
 type Node struct {
-	Name     string   `json:"name"`      // name of the host in the inventory, and of its Kubernetes node
-	Address  string   `json:"address"`   // address as the inventory has it
-	IP       string   `json:"ip"`        // address in canonical form
-	Roles    []string `json:"roles"`     // roles of the host, including etcd where the rules of placement add it, and node
-	IsMaster bool     `json:"is_master"` // true when the host runs the control plane
-	IsMinion bool     `json:"is_minion"` // true when the host takes ordinary pods
-	IsEtcd   bool     `json:"is_etcd"`   // true when the host runs an etcd member
-	IsProxy  bool     `json:"is_proxy"`  // true when the host forwards connections of clients outside of the cluster to the API
-	IsNode   bool     `json:"is_node"`   // true when the host runs a kubelet
+	Name            string   `json:"name"`             // name of the host in the inventory, and of its Kubernetes node
+	Address         string   `json:"address"`          // address of the SSH server, as the inventory has it
+	IP              string   `json:"ip"`               // address at which the other hosts reach the host, in canonical form
+	ExternalAddress string   `json:"external_address"` // address or name at which clients outside of the cluster reach the host; empty when it is ip
+	Roles           []string `json:"roles"`            // roles of the host, including etcd where the rules of placement add it, and node
+	IsMaster        bool     `json:"is_master"`        // true when the host runs the control plane
+	IsMinion        bool     `json:"is_minion"`        // true when the host takes ordinary pods
+	IsEtcd          bool     `json:"is_etcd"`          // true when the host runs an etcd member
+	IsProxy         bool     `json:"is_proxy"`         // true when the host forwards connections of clients outside of the cluster to the API
+	IsNode          bool     `json:"is_node"`          // true when the host runs a kubelet
 
 	RunsAPIServer     bool     `json:"runs_apiserver"`      // true when the host runs an API server, as every master does
+	RunsKubeProxy     bool     `json:"runs_kube_proxy"`     // true when the host runs kube-proxy
+	RunsCalico        bool     `json:"runs_calico"`         // true when the host runs calico-node
+	RunsTypha         bool     `json:"runs_typha"`          // true when the host runs Typha, from which calico-node reads its objects
 	RunsLocalProxy    bool     `json:"runs_local_proxy"`    // true when the host runs an API proxy on 127.0.0.1 for itself
 	RunsExternalProxy bool     `json:"runs_external_proxy"` // true when the host runs an API proxy on its address, for clients outside of the cluster
 	RunsProxyPod      bool     `json:"runs_proxy_pod"`      // true when the API proxy is a static pod
 	RunsProxyUnit     bool     `json:"runs_proxy_unit"`     // true when the API proxy is a systemd unit, as the host has no kubelet
+	RunsFirewall      bool     `json:"runs_firewall"`       // true when the host filters the ports of etcd and the kubelet
 	ProxyListen       []string `json:"proxy_listen"`        // address:port pairs on which the API proxy listens
+	ProxyExternal     string   `json:"proxy_external"`      // address:port of the external address, on which the API proxy listens, too, where the host has the address; empty for none
 	LocalAPI          string   `json:"local_api"`           // URL of the API as this host reaches it
 
 	Versions NodeVersions `json:"versions"`
@@ -46,6 +52,7 @@ type Node struct {
 	Requirements   []Requirement       `json:"requirements"`    // properties that preflight checks
 	Units          []string            `json:"units"`           // systemd units of the host
 	Health         []Health            `json:"health"`          // health endpoints of the components
+	Effects        Effects             `json:"effects"`         // effects of the configuration, compared with the running host
 }
 
 // Taint repels pods from a node.
@@ -107,4 +114,5 @@ type Peer struct {
 	RouterID  string `json:"router_id"` // router id of the peer
 	Client    bool   `json:"client"`    // true when this node reflects routes for the peer
 	Reflector bool   `json:"reflector"` // true when the peer reflects routes of other nodes
+	Master    bool   `json:"master"`    // true when the peer is a master, whose routes of other nodes are not compared with a list
 }

@@ -34,7 +34,7 @@ func nodeVersions(all VersionSet, n Node, over map[string]any) NodeVersions {
 		ControllerManager: of(n.RunsAPIServer, componentControllerManager, all.Kubernetes),
 		Scheduler:         of(n.RunsAPIServer, componentScheduler, all.Kubernetes),
 		Kubelet:           of(n.IsNode, componentKubelet, all.Kubernetes),
-		KubeProxy:         of(n.IsNode, componentKubeProxy, all.Kubernetes),
+		KubeProxy:         of(n.RunsKubeProxy, componentKubeProxy, all.Kubernetes),
 		Containerd:        of(n.IsNode, componentContainerd, all.Containerd),
 		Etcd:              of(n.IsEtcd, componentEtcd, all.Etcd),
 	}

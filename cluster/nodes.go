@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -10,30 +11,35 @@ import (
 func (r *resolver) basicNode(h Host, t Routes) Node {
 	ip := h.ip()
 	n := Node{
-		Name:     h.Name,
-		Address:  h.Address,
-		IP:       ip.String(),
-		IsMaster: h.has(RoleMaster),
-		IsMinion: h.has(RoleMinion),
-		IsEtcd:   slices.Contains(r.place.etcd, h.Name),
-		IsProxy:  h.has(RoleProxy),
-		IsNode:   h.isNode(),
-		Labels:   map[string]string{},
-		Taints:   []Taint{},
-		BGP:      BGP{Peers: []Peer{}},
-		LocalAPI: r.out.API.Local,
-		Etcd:     LocalEtcd{Dirs: []string{}},
-		Roles:    []string{},
-		Args:     emptyArgs(),
-		Mounts:   Mounts{APIServer: []Mount{}, ControllerManager: []Mount{}, Scheduler: []Mount{}, KubeProxy: []Mount{}},
-		Images:   []Image{},
+		Name:            h.Name,
+		Address:         h.Address,
+		IP:              ip.String(),
+		ExternalAddress: externalAddress(h),
+		IsMaster:        h.has(RoleMaster),
+		IsMinion:        h.has(RoleMinion),
+		IsEtcd:          slices.Contains(r.place.etcd, h.Name),
+		IsProxy:         h.has(RoleProxy),
+		IsNode:          h.isNode(),
+		Labels:          map[string]string{},
+		Taints:          []Taint{},
+		BGP:             BGP{Peers: []Peer{}},
+		LocalAPI:        r.out.API.Local,
+		Etcd:            LocalEtcd{Dirs: []string{}},
+		Roles:           []string{},
+		Args:            emptyArgs(),
+		Mounts:          Mounts{APIServer: []Mount{}, ControllerManager: []Mount{}, Scheduler: []Mount{}, KubeProxy: []Mount{}, CalicoNode: []Mount{}, CalicoTypha: []Mount{}},
+		Images:          []Image{},
 	}
 	n.RunsAPIServer = n.IsMaster
+	n.RunsKubeProxy = n.IsNode && r.spec.KubeProxy.Mode != KubeProxyNone
+	n.RunsCalico = n.IsNode && r.spec.Network.Plugin == PluginCalico
+	n.RunsTypha = slices.Contains(r.out.Network.Calico.Typha, h.Name)
 	n.RunsLocalProxy = n.IsNode && !n.IsMaster
 	n.RunsExternalProxy = n.IsProxy
 	n.RunsProxyPod = n.IsNode && (n.RunsLocalProxy || n.RunsExternalProxy)
 	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
-	n.ProxyListen = r.proxyListen(n)
+	n.RunsFirewall = r.spec.Network.HostFirewall.Enabled && (n.IsEtcd || n.IsNode)
+	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n)
 	n.Roles = rolesOf(n)
 	if n.IsEtcd {
 		n.Etcd = LocalEtcd{
@@ -67,13 +73,17 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 		n.Etcd.Dirs, n.Etcd.LogDir, n.Args.Etcd = etcdDirs(flags(r.etcdFlags(n), section(over, componentEtcd)))
 	}
 	if n.IsNode {
-		kubelet, proxy := section(over, componentKubelet), section(over, componentKubeProxy)
+		kubelet := section(over, componentKubelet)
 		n.KubeletConfig = merge(r.kubeletConfig(n), withoutKeys(kubelet, extraArgs, versionKey))
 		n.Args.Kubelet = flags(kubeletFlags(n), kubelet)
-		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), withoutKeys(proxy, extraArgs, versionKey))
-		n.Args.KubeProxy = flags(map[string]string{"config": kubeProxyConfigFile}, proxy)
 		n.Containerd = r.containerdConfig(n, section(over, componentContainerd))
 	}
+	if n.RunsKubeProxy {
+		proxy := section(over, componentKubeProxy)
+		n.KubeProxyConfig = merge(r.kubeProxyConfig(n), withoutKeys(proxy, extraArgs, versionKey))
+		n.Args.KubeProxy = flags(kubeProxyFlags(), proxy)
+	}
+	r.checkOverrides(h, n, over)
 	n.Certificates = Certificates(r.out, n.Name)
 	n.Authorities = authorityCertificates(n)
 	n.FormerFiles = formerFiles(n.Certificates)
@@ -84,7 +94,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	n.Owned = OwnedDirs(r.out, n)
 	n.Packages = r.packages(n)
 	n.Requirements = Requirements(r.out, n)
-	n.Units, n.Health = unitsOf(r.out, n), healthOf(r.out, n)
+	n.Units, n.Health, n.Effects = unitsOf(r.out, n), healthOf(r.out, n), effectsOf(r.out, n)
 	return n
 }
 
@@ -99,6 +109,15 @@ func (r *resolver) proxyListen(n Node) []string {
 		out = append(out, hostPort(n.IP, r.spec.Proxy.Port))
 	}
 	return out
+}
+
+// proxyExternal returns the listening address of a host's proxy at the external address. Whether
+// the host has that address, or another machine translates it, only a run can know.
+func (r *resolver) proxyExternal(n Node) string {
+	if _, err := netip.ParseAddr(n.ExternalAddress); err != nil || !n.RunsExternalProxy || n.ExternalAddress == n.IP {
+		return ""
+	}
+	return hostPort(n.ExternalAddress, r.spec.Proxy.Port)
 }
 
 func rolesOf(n Node) []string {
@@ -134,12 +153,14 @@ func (r *resolver) labels(h Host, n Node) map[string]string {
 
 func (r *resolver) taints(h Host) []Taint {
 	out := []Taint{}
-	if r.place.taintsMaster(h) {
-		out = append(out, Taint{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"})
-	}
+	own := Taint{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}
 	for _, text := range h.Taints {
 		t, _ := parseTaint(text)
 		out = append(out, t)
+	}
+	// A node has one taint of a key and an effect: the user's.
+	if r.place.taintsMaster(h) && !slices.ContainsFunc(out, func(t Taint) bool { return t.Key == own.Key && t.Effect == own.Effect }) {
+		out = append([]Taint{own}, out...)
 	}
 	return out
 }
@@ -170,7 +191,11 @@ func (r *resolver) images(n Node) []Image {
 		out = append(out, Image{"kube-apiserver", n.Versions.APIServer},
 			Image{"kube-controller-manager", n.Versions.ControllerManager}, Image{"kube-scheduler", n.Versions.Scheduler})
 	}
-	out = append(out, Image{"kube-proxy", n.Versions.KubeProxy}, Image{"pause", v.Pause})
+	if n.RunsKubeProxy {
+		out = append(out, Image{"kube-proxy", n.Versions.KubeProxy})
+	}
+	out = append(out, calicoImages(n, v.Calico)...)
+	out = append(out, Image{"pause", v.Pause})
 	if n.RunsProxyPod {
 		version := v.Nginx
 		if r.spec.Proxy.Kind == ProxyHAProxy {
@@ -183,6 +208,6 @@ func (r *resolver) images(n Node) []Image {
 
 // firstImages leaves out the images of pods that need an API server.
 func firstImages(images []Image) []Image {
-	waits := []string{"kube-controller-manager", "kube-scheduler", "kube-proxy"}
+	waits := []string{"kube-controller-manager", "kube-scheduler", "kube-proxy", "calico-node", "calico-cni", "calico-typha"}
 	return slices.DeleteFunc(slices.Clone(images), func(i Image) bool { return slices.Contains(waits, i.Name) })
 }

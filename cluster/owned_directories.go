@@ -23,19 +23,37 @@ const (
 	dirKubelet   = "/var/lib/kubelet"
 )
 
+// manifestsOf lists the manifests of the static pods of a host.
+func manifestsOf(n Node) []string {
+	out := []string{}
+	if n.RunsAPIServer {
+		out = append(out, "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
+	}
+	if n.RunsProxyPod {
+		out = append(out, "api-proxy.yaml")
+	}
+	if n.RunsKubeProxy {
+		out = append(out, "kube-proxy.yaml")
+	}
+	if n.RunsCalico {
+		out = append(out, "calico-node.yaml")
+	}
+	if n.RunsTypha {
+		out = append(out, "calico-typha.yaml")
+	}
+	return out
+}
+
 // OwnedDirs lists the directories that deployer writes to on a host. The units exclude
 // etcd's, because a member must leave its cluster before its host does, which no
 // inventory shows, and the kubelet's and containerd's, without which pods would keep
 // running.
 func OwnedDirs(c *Cluster, n Node) []Owned {
-	manifests, proxy, certs, authorities := []string{}, []string{}, []string{}, []string{}
+	manifests, proxy, certs, authorities := manifestsOf(n), []string{}, []string{}, []string{}
 	deployer, units, timers, kubelet := []string{}, []string{}, []string{}, []string{}
 	conf := c.Proxy.Kind + ".conf"
-	if n.RunsAPIServer {
-		manifests = append(manifests, "kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml")
-	}
 	if n.RunsProxyPod {
-		manifests, proxy = append(manifests, "api-proxy.yaml"), append(proxy, conf)
+		proxy = append(proxy, conf)
 	}
 	if n.RunsExternalProxy {
 		deployer = append(deployer, conf)
@@ -43,10 +61,14 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.RunsProxyUnit {
 		units = append(units, "deployer-proxy.service")
 	}
+	if n.RunsFirewall {
+		deployer, units = append(deployer, "firewall.nft"), append(units, "deployer-firewall.service")
+	}
 	if n.IsNode {
-		manifests = append(manifests, "kube-proxy.yaml")
-		deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")
-		units = append(units, "deployer-bird.service", "deployer-pods.service")
+		if c.Network.Plugin == PluginBGP {
+			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")
+			units = append(units, "deployer-bird.service", "deployer-pods.service")
+		}
 		for _, r := range c.Containerd.Registries {
 			certs = append(certs, r.Name+"/hosts.toml")
 		}
@@ -63,7 +85,7 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.IsEtcd {
 		deployer = append(deployer, "etcd-initial.env", "etcd-member")
 		if c.Etcd.Backup.Scheduled() {
-			deployer = append(deployer, "etcd-backup.sh")
+			deployer = append(deployer, "etcd-backup.sh", "etcd-backup-hmac.sh", "etcd-backup-mac.key")
 			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")
 			if c.Etcd.BackupURL != "" {
 				deployer = append(deployer, "etcd-backup-copy.sh", "etcd-backup-s3.conf")

@@ -15,10 +15,11 @@ var (
 		redhat: []string{"conntrack-tools", "iptables", "nftables", "iproute", "util-linux"},
 		suse:   []string{"conntrack-tools", "iptables", "nftables", "iproute2", "util-linux"},
 	}
-	birdPackages    = packageNames{debian: []string{"bird2"}, redhat: []string{"bird"}, suse: []string{"bird"}}
-	curlPackages    = packageNames{debian: []string{"curl"}, redhat: []string{"curl"}, suse: []string{"curl"}}
-	haproxyPackages = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
-	nginxPackages   = packageNames{
+	firewallPackages = packageNames{debian: []string{"nftables"}, redhat: []string{"nftables"}, suse: []string{"nftables"}}
+	birdPackages     = packageNames{debian: []string{"bird2"}, redhat: []string{"bird"}, suse: []string{"bird"}}
+	curlPackages     = packageNames{debian: []string{"curl"}, redhat: []string{"curl"}, suse: []string{"curl"}}
+	haproxyPackages  = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
+	nginxPackages    = packageNames{
 		debian: []string{"nginx", "libnginx-mod-stream"},
 		redhat: []string{"nginx", "nginx-mod-stream"},
 		suse:   []string{"nginx"},
@@ -26,7 +27,7 @@ var (
 )
 
 // packages lists the host packages of a host for each family: those of a node,
-// BIRD for the routes, curl for copies of backups in an object store, and the proxy
+// BIRD for the routes, nft for the packet filter, curl for copies of backups in an object store, and the proxy
 // itself when no kubelet can run it.
 func (r *resolver) packages(n Node) map[string][]string {
 	var wanted []packageNames
@@ -35,6 +36,9 @@ func (r *resolver) packages(n Node) map[string][]string {
 		if r.spec.Network.Plugin == PluginBGP {
 			wanted = append(wanted, birdPackages)
 		}
+	}
+	if n.RunsFirewall && !n.IsNode {
+		wanted = append(wanted, firewallPackages)
 	}
 	if n.IsEtcd && r.spec.Etcd.Backup.url() != "" {
 		wanted = append(wanted, curlPackages)

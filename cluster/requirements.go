@@ -4,27 +4,33 @@ import "slices"
 
 // The kinds of requirement.
 const (
-	RequirePort    = "port"    // free, or held by one of Owners
-	RequireDisk    = "disk"    // MinMiB and MinPercent free on the file system of Path
-	RequireMemory  = "memory"  // MinMiB of RAM
-	RequireCPU     = "cpu"     // MinCount cores
-	RequireSwap    = "swap"    // off
-	RequireKernel  = "kernel"  // feature Name usable
-	RequireCgroup  = "cgroup"  // some cgroup hierarchy that containers can use
-	RequireForeign = "foreign" // Path absent, or put there by deployer
+	RequireAddress  = "address"      // Address on one of the host's interfaces
+	RequirePort     = "port"         // free, or held by one of Owners
+	RequireDisk     = "disk"         // MinMiB and MinPercent free on the file system of Path
+	RequireMemory   = "memory"       // MinMiB of RAM
+	RequireCPU      = "cpu"          // MinCount cores
+	RequireSwap     = "swap"         // off
+	RequireKernel   = "kernel"       // feature Name usable
+	RequireCgroup   = "cgroup"       // some cgroup hierarchy that containers can use
+	RequireForeign  = "foreign"      // Path absent, or put there by deployer
+	RequireManifest = "manifest"     // no other file defines the pod of the manifest at Path
+	RequireServers  = "name_servers" // a name server of the host that pods can reach
+	RequireResolv   = "resolv_conf"  // a file with name servers for the kubelet: Path, or one that deployer chooses
 )
 
 // Requirement is a property that a host must have before it is changed. Fields without a
 // meaning for the kind are empty.
 type Requirement struct {
-	Kind       string   `json:"kind"`        // kind: port, disk, memory, cpu, swap, kernel, cgroup or foreign
+	Kind       string   `json:"kind"`        // kind: address, port, disk, memory, cpu, swap, kernel, cgroup, foreign, manifest, name_servers or resolv_conf
 	Name       string   `json:"name"`        // name of the requirement in reports; for kind kernel, the feature
+	Address    string   `json:"address"`     // IP address, for kind address
 	Port       int      `json:"port"`        // port number, for kind port
 	Protocol   string   `json:"protocol"`    // protocol of the port, for kind port: tcp or udp
-	Path       string   `json:"path"`        // path, for the kinds disk and foreign; for kind port, see former
+	Path       string   `json:"path"`        // path, for the kinds disk, foreign, manifest and resolv_conf; for kind port, see former
 	MinMiB     int      `json:"min_mib"`     // minimum in MiB, for the kinds disk and memory
 	MinPercent float64  `json:"min_percent"` // minimum free share of the file system in percent, for kind disk
 	MinCount   int      `json:"min_count"`   // minimum number of cores, for kind cpu
+	MinVersion int      `json:"min_version"` // oldest version of cgroups, for kind cgroup: 1 or 2
 	Owners     []string `json:"owners"`      // programs that may already listen on the port, for kind port
 	Former     []string `json:"former"`      // programs that may listen on the port where the file at path exists, for kind port
 	Why        string   `json:"why"`         // reason of the requirement, for people
@@ -33,13 +39,20 @@ type Requirement struct {
 // Requirements lists the properties that a host must have for its roles, in a fixed
 // order.
 func Requirements(c *Cluster, n Node) []Requirement {
-	var out []Requirement
+	out := []Requirement{{Kind: RequireAddress, Name: n.IP, Address: n.IP, Why: "the host's components listen there and the other hosts reach it there"}}
 	out = append(out, portRequirements(c, n)...)
 	out = append(out, sizeRequirements(c, n)...)
 	if n.IsNode {
-		out = append(out, kernelRequirements(c)...)
+		out = append(out, kernelRequirements(c, n)...)
 		out = append(out, foreign("/etc/kubernetes/manifests", "another Kubernetes is installed here"),
 			foreign("/var/lib/kubelet", "another kubelet has run here"))
+		out = append(out, serverRequirements(c, n)...)
+	}
+	if n.RunsFirewall && !n.IsNode {
+		out = append(out, Requirement{Kind: RequireKernel, Name: "nftables", Why: "the ports of etcd are filtered with it; cluster.network.host_firewall.enabled: false does without"})
+	}
+	for _, file := range manifestsOf(n) {
+		out = append(out, Requirement{Kind: RequireManifest, Name: file, Path: dirManifests + "/" + file})
 	}
 	if n.IsEtcd {
 		out = append(out, foreign(c.Etcd.DataDir+"/member", "the data of another etcd lies here"))
@@ -48,6 +61,19 @@ func Requirements(c *Cluster, n Node) []Requirement {
 		out[i].Owners, out[i].Former = orEmpty(out[i].Owners), orEmpty(out[i].Former)
 	}
 	return out
+}
+
+// serverRequirements: the kubelet needs a file with name servers, and cluster DNS a server in it
+// unless it has others. An empty resolvConf is a kubelet without a file.
+func serverRequirements(c *Cluster, n Node) []Requirement {
+	path, own := n.KubeletConfig["resolvConf"].(string)
+	switch {
+	case own && path == "":
+		return nil
+	case own || len(c.DNS.Upstreams) > 0:
+		return []Requirement{{Kind: RequireResolv, Name: RequireResolv, Path: path}}
+	}
+	return []Requirement{{Kind: RequireServers, Name: RequireServers}}
 }
 
 // portRequirements: kubernetes.io/docs/reference/networking/ports-and-protocols.
@@ -82,11 +108,20 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 	if n.IsNode {
 		tcp(10250, "kubelet", "the kubelet listens there", "kubelet")
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
-		tcp(10249, "kube-proxy metrics", "kube-proxy listens there", "kube-proxy")
-		tcp(10256, "kube-proxy health", "kube-proxy listens there", "kube-proxy")
-		if c.Network.Plugin == PluginBGP {
+		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == backendBIRD {
 			tcp(179, "bgp", "BIRD listens there", "bird")
 		}
+		if n.RunsCalico {
+			tcp(portFelixHealth, "Felix health", "Felix listens there", "calico-node")
+		}
+		if n.RunsTypha {
+			tcp(portTypha, "Typha", "Typha listens there", "calico-typha")
+			tcp(portTyphaHealth, "Typha health", "Typha listens there", "calico-typha")
+		}
+	}
+	if n.RunsKubeProxy {
+		tcp(10249, "kube-proxy metrics", "kube-proxy listens there", "kube-proxy")
+		tcp(10256, "kube-proxy health", "kube-proxy listens there", "kube-proxy")
 	}
 	return out
 }
@@ -128,14 +163,14 @@ func sizeRequirements(c *Cluster, n Node) []Requirement {
 
 // kernelRequirements: overlay for containerd's snapshots, conntrack for Services,
 // and the packet filters that are written to.
-func kernelRequirements(c *Cluster) []Requirement {
+func kernelRequirements(c *Cluster, n Node) []Requirement {
 	feature := func(name, why string) Requirement {
 		return Requirement{Kind: RequireKernel, Name: name, Why: why}
 	}
 	out := []Requirement{
 		feature("overlay", "containers' file systems are layered with it"),
 		feature("nf_conntrack", "Services need connection tracking"),
-		{Kind: RequireCgroup, Name: "cgroup", Why: "pods' resources are limited with it"},
+		cgroupRequirement(n),
 	}
 	if c.KubeProxy.Mode == "iptables" {
 		out = append(out, feature("iptables", "kube-proxy writes its rules there"))
@@ -148,6 +183,17 @@ func kernelRequirements(c *Cluster) []Requirement {
 	}
 	if !c.Kubelet.SwapAllowed {
 		out = append(out, Requirement{Kind: RequireSwap, Name: "swap", Why: "the kubelet refuses to run with swap on unless failSwapOn is false"})
+	}
+	return out
+}
+
+// cgroupRequirement: from v1.35 on a kubelet does not start with cgroups of version 1, unless its
+// setting failCgroupV1 is false.
+func cgroupRequirement(n Node) Requirement {
+	out := Requirement{Kind: RequireCgroup, Name: "cgroup", MinVersion: 1, Why: "pods' resources are limited with it"}
+	if atLeast(n.Versions.Kubelet, "1.35.0") && n.KubeletConfig["failCgroupV1"] != false {
+		out.MinVersion = 2
+		out.Why = "kubelet " + n.Versions.Kubelet + " does not start with version 1; boot with systemd.unified_cgroup_hierarchy=1, or set overrides.kubelet.failCgroupV1: false"
 	}
 	return out
 }

@@ -32,3 +32,33 @@ func TestAuditLogRequirement(t *testing.T) {
 		}
 	}
 }
+
+// TestNameServerRequirements: every node needs the file of name servers that its kubelet reads,
+// and a server in it that pods reach, unless cluster DNS has servers of its own.
+func TestNameServerRequirements(t *testing.T) {
+	t.Parallel()
+	own := func(path string) map[string]any {
+		return map[string]any{"kubelet": map[string]any{"resolvConf": path}}
+	}
+	upstreams := cluster.DNSSpec{Upstreams: []string{"192.0.2.1"}}
+	for name, tt := range map[string]struct {
+		spec       cluster.Spec
+		kind, path string
+	}{
+		"default":           {cluster.Spec{}, cluster.RequireServers, ""},
+		"upstreams":         {cluster.Spec{DNS: upstreams}, cluster.RequireResolv, ""},
+		"own file":          {cluster.Spec{Overrides: own("/etc/own.conf")}, cluster.RequireResolv, "/etc/own.conf"},
+		"no file is wanted": {cluster.Spec{Overrides: own("")}, "", ""},
+	} {
+		c := mustResolve(t, tt.spec, fleet(masters(1), minions(1)))
+		kind, path := "", ""
+		for _, r := range c.Nodes["n1"].Requirements {
+			if r.Kind == cluster.RequireServers || r.Kind == cluster.RequireResolv {
+				kind, path = r.Kind, r.Path
+			}
+		}
+		if kind != tt.kind || path != tt.path {
+			t.Errorf("%s: requirement %q of %q", name, kind, path)
+		}
+	}
+}

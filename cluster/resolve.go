@@ -23,6 +23,10 @@ type resolver struct {
 	hosts []Host
 	place placement
 	out   *Cluster
+
+	proxyNamed bool // true when the inventory names the kind of the API proxy
+
+	problems Problems // settings that overrides must not change
 }
 
 // Resolve decides everything about a cluster. Hosts come in inventory order,
@@ -32,8 +36,9 @@ func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
 	if problems := Validate(spec, hosts); len(problems) > 0 {
 		return nil, problems
 	}
+	named := spec.Proxy.Kind != ""
 	spec = spec.WithDefaults()
-	r := resolver{spec: spec, hosts: hosts, place: place(spec, hosts)}
+	r := resolver{spec: spec, hosts: hosts, place: place(spec, hosts), proxyNamed: named}
 	r.spec.Proxy.Port = proxyPort(spec, r.place)
 	r.clusterWide()
 	topology := r.topology()
@@ -45,6 +50,9 @@ func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
 	// Certificates, flags and files depend on every host.
 	for _, h := range hosts {
 		r.out.Nodes[h.Name] = r.fullNode(h, r.out.Nodes[h.Name])
+	}
+	if len(r.problems) > 0 {
+		return nil, r.problems
 	}
 	return r.out, nil
 }
@@ -71,6 +79,7 @@ func (r *resolver) clusterWide() {
 	size := profileOf(s.Size, len(r.place.nodes), r.schedulableNodes(), s.Kubelet.MaxPods)
 	size.EtcdQuotaBytes = cmp.Or(s.Etcd.QuotaBackendBytes, size.EtcdQuotaBytes)
 	size.ProxyConnections = cmp.Or(s.Proxy.WorkerConnections, size.ProxyConnections)
+	size.ProxyCheckInterval = cmp.Or(s.Proxy.CheckInterval, size.ProxyCheckInterval)
 	r.out = &Cluster{
 		Name:         s.Name,
 		Versions:     versionSet(s),
@@ -100,9 +109,14 @@ func (r *resolver) clusterWide() {
 		Order:        []string{},
 		Network: Network{
 			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
-			Authentication: s.Network.Authentication,
+			Authentication: s.Network.authentication(), Calico: r.calico(),
+			Later: s.Network.Plugin == PluginNone && !s.addsNetwork(),
 		},
+		Addons:              s.addons(),
+		AddonSpecs:          s.Addons,
+		HostFirewall:        r.hostFirewall(),
 		ExternalAuthorities: s.Certificates.External.resolve(),
+		UnmanagedNodes:      orEmpty(s.Unmanaged),
 	}
 	for _, h := range r.hosts {
 		r.out.Order = append(r.out.Order, h.Name)
@@ -114,7 +128,7 @@ func versionSet(s Spec) VersionSet {
 	v := s.Versions
 	return VersionSet{
 		Kubernetes: s.Kubernetes, Etcd: v.Etcd, Containerd: v.Containerd, Runc: v.Runc, CNI: v.CNI,
-		CoreDNS: v.CoreDNS, Pause: v.Pause, Nginx: v.Nginx, HAProxy: v.HAProxy,
+		CoreDNS: v.CoreDNS, Pause: v.Pause, Nginx: v.Nginx, HAProxy: v.HAProxy, Calico: v.Calico,
 	}
 }
 

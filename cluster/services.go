@@ -1,5 +1,11 @@
 package cluster
 
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+)
+
 func (r *resolver) endpoints(names []string, port int) []Endpoint {
 	out := []Endpoint{}
 	for _, name := range names {
@@ -15,11 +21,26 @@ func (r *resolver) api() API {
 		Endpoints: r.endpoints(r.place.masters, r.spec.API.Port),
 		SANs:      orEmpty(r.spec.API.SANs),
 	}
-	api.External = api.Endpoints[0].URL
-	if proxies := r.endpoints(r.place.proxies, r.spec.Proxy.Port); len(proxies) > 0 {
-		api.External = proxies[0].URL
+	api.External = r.externalURL(r.place.masters[0], r.spec.API.Port)
+	if len(r.place.proxies) > 0 {
+		api.External = r.externalURL(r.place.proxies[0], r.spec.Proxy.Port)
 	}
 	return api
+}
+
+// externalURL returns the URL of a port of a host for clients outside of the cluster.
+func (r *resolver) externalURL(name string, port int) string {
+	h := r.host(name)
+	return httpsURL(cmp.Or(externalAddress(h), h.ip().String()), port)
+}
+
+// externalAddress returns the external address of a host: an IP address in canonical form, or a name
+// as certificates have it.
+func externalAddress(h Host) string {
+	if a, err := netip.ParseAddr(h.ExternalAddress); err == nil {
+		return a.Unmap().String()
+	}
+	return strings.TrimSuffix(strings.ToLower(h.ExternalAddress), ".")
 }
 
 func (r *resolver) etcd() Etcd {
@@ -45,9 +66,11 @@ func (r *resolver) proxy(size SizeProfile) Proxy {
 	p := r.spec.Proxy
 	return Proxy{
 		Kind:              p.Kind,
+		KindNamed:         r.proxyNamed,
 		Port:              p.Port,
 		ConnectTimeout:    shortDuration(p.ConnectTimeout),
 		Timeout:           shortDuration(p.Timeout),
+		CheckInterval:     shortDuration(size.ProxyCheckInterval),
 		MaxFails:          p.MaxFails,
 		FailTimeout:       shortDuration(p.FailTimeout),
 		WorkerConnections: size.ProxyConnections,

@@ -1,6 +1,9 @@
 package cluster
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // The size profiles. With auto the number of nodes decides.
 const (
@@ -14,20 +17,22 @@ const (
 // SizeProfile is the set of values that depend on the size of a cluster. All other
 // values keep their component's default on purpose.
 type SizeProfile struct {
-	Name                string `json:"name"`                           // name of the profile: small, medium, large or xlarge
-	Nodes               int    `json:"nodes"`                          // number of masters and minions
-	RequestsInflight    int    `json:"max_requests_inflight"`          // maximum number of reads in flight in one API server
-	MutatingInflight    int    `json:"max_mutating_requests_inflight"` // maximum number of writes in flight in one API server
-	ControllerQPS       int    `json:"controller_qps"`                 // requests per second of the controller manager to the API
-	ControllerBurst     int    `json:"controller_burst"`               // maximum burst of requests of the controller manager
-	SchedulerQPS        int    `json:"scheduler_qps"`                  // requests per second of the scheduler to the API
-	SchedulerBurst      int    `json:"scheduler_burst"`                // maximum burst of requests of the scheduler
-	EtcdQuotaBytes      int64  `json:"etcd_quota_bytes"`               // size of the etcd database in bytes at which etcd refuses writes
-	ProxyConnections    int    `json:"proxy_worker_connections"`       // maximum number of connections of one API proxy process, to clients and to API servers together
-	DNSReplicas         int    `json:"dns_replicas"`                   // number of CoreDNS pods
-	DNSMaxConcurrent    int    `json:"dns_max_concurrent"`             // maximum number of queries that one CoreDNS pod forwards at the same time
-	DNSMemoryRequestMiB int    `json:"dns_memory_request_mib"`         // memory request of each CoreDNS pod, in MiB
-	DNSMemoryLimitMiB   int    `json:"dns_memory_limit_mib"`           // memory limit of each CoreDNS pod, in MiB
+	Name             string `json:"name"`                           // name of the profile: small, medium, large or xlarge
+	Nodes            int    `json:"nodes"`                          // number of masters and minions
+	RequestsInflight int    `json:"max_requests_inflight"`          // maximum number of reads in flight in one API server
+	MutatingInflight int    `json:"max_mutating_requests_inflight"` // maximum number of writes in flight in one API server
+	ControllerQPS    int    `json:"controller_qps"`                 // requests per second of the controller manager to the API
+	ControllerBurst  int    `json:"controller_burst"`               // maximum burst of requests of the controller manager
+	SchedulerQPS     int    `json:"scheduler_qps"`                  // requests per second of the scheduler to the API
+	SchedulerBurst   int    `json:"scheduler_burst"`                // maximum burst of requests of the scheduler
+	EtcdQuotaBytes   int64  `json:"etcd_quota_bytes"`               // size of the etcd database in bytes at which etcd refuses writes
+	ProxyConnections int    `json:"proxy_worker_connections"`       // maximum number of connections of one API proxy process
+	// Time between two requests of an API proxy to /readyz of each API server.
+	ProxyCheckInterval  time.Duration `json:"-"`
+	DNSReplicas         int           `json:"dns_replicas"`           // number of CoreDNS pods
+	DNSMaxConcurrent    int           `json:"dns_max_concurrent"`     // maximum number of queries that one CoreDNS pod forwards at the same time
+	DNSMemoryRequestMiB int           `json:"dns_memory_request_mib"` // memory request of each CoreDNS pod, in MiB
+	DNSMemoryLimitMiB   int           `json:"dns_memory_limit_mib"`   // memory limit of each CoreDNS pod, in MiB
 }
 
 const gib = int64(1) << 30
@@ -79,7 +84,9 @@ func sizeName(name string, nodes int) string {
 // the whole database is copied to a member that joins, so small stays small.
 //
 // Proxy: a node holds two to four connections to the API, each costs nginx two;
-// 1024 is ample on a node, but an external proxy carries every client.
+// 1024 is ample on a node, but an external proxy carries every client. Each check of
+// HAProxy is a TLS handshake, so that proxies of many nodes check less often: 1000 nodes
+// cost each API server 200 handshakes per second.
 //
 // DNS: CoreDNS needs about 2 kB for each query that waits upstream
 // (coredns.io/plugins/forward, max_concurrent); 1000 is kubeadm's figure.
@@ -91,7 +98,7 @@ func controlProfile(name string) SizeProfile {
 	small := SizeProfile{
 		Name: SizeSmall, RequestsInflight: 400, MutatingInflight: 200,
 		ControllerQPS: 20, ControllerBurst: 200, SchedulerQPS: 50, SchedulerBurst: 100,
-		EtcdQuotaBytes: 2 * gib, ProxyConnections: 1024, DNSMaxConcurrent: 1000,
+		EtcdQuotaBytes: 2 * gib, ProxyConnections: 1024, ProxyCheckInterval: 2 * time.Second, DNSMaxConcurrent: 1000,
 	}
 	switch name {
 	case SizeMedium:
@@ -104,12 +111,14 @@ func controlProfile(name string) SizeProfile {
 		small.ControllerQPS, small.ControllerBurst = 100, 200
 		small.SchedulerQPS, small.SchedulerBurst = 100, 200
 		small.ProxyConnections, small.DNSMaxConcurrent = 8192, 2000
+		small.ProxyCheckInterval = 3 * time.Second
 	case SizeXLarge:
 		small.Name, small.EtcdQuotaBytes = SizeXLarge, 8*gib
 		small.RequestsInflight, small.MutatingInflight = 1500, 500
 		small.ControllerQPS, small.ControllerBurst = 200, 400
 		small.SchedulerQPS, small.SchedulerBurst = 200, 400
 		small.ProxyConnections, small.DNSMaxConcurrent = 16384, 4000
+		small.ProxyCheckInterval = 5 * time.Second
 	}
 	return small
 }
@@ -141,6 +150,7 @@ func (p SizeProfile) dns(spec DNSSpec, ip string) DNS {
 	limit := cmp.Or(spec.MemoryLimit, p.DNSMemoryLimitMiB)
 	return DNS{
 		Domain:           spec.Domain,
+		FormerDomains:    append([]string{}, spec.FormerDomains...),
 		IP:               ip,
 		Replicas:         cmp.Or(spec.Replicas, p.DNSReplicas),
 		CacheSeconds:     int(spec.CacheTTL.Seconds()),

@@ -31,7 +31,7 @@ func TestSizeGrows(t *testing.T) {
 			s.ControllerQPS >= last.ControllerQPS && s.ControllerBurst >= last.ControllerBurst &&
 			s.SchedulerQPS >= last.SchedulerQPS && s.SchedulerBurst >= last.SchedulerBurst &&
 			s.EtcdQuotaBytes >= last.EtcdQuotaBytes && s.ProxyConnections >= last.ProxyConnections &&
-			s.DNSReplicas >= last.DNSReplicas && s.DNSMaxConcurrent >= last.DNSMaxConcurrent &&
+			s.ProxyCheckInterval >= last.ProxyCheckInterval && s.DNSReplicas >= last.DNSReplicas && s.DNSMaxConcurrent >= last.DNSMaxConcurrent &&
 			s.DNSMemoryLimitMiB >= last.DNSMemoryLimitMiB
 		if !grows {
 			t.Errorf("%d nodes get less than fewer nodes: %+v after %+v", n, s, last)

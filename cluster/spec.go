@@ -22,10 +22,12 @@ type Spec struct {
 	KubeProxy     KubeProxySpec     `yaml:"kube_proxy" doc:"kube-proxy."`
 	Containerd    ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
 	Kubelet       KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
+	Addons        []AddonSpec       `yaml:"addons" doc:"Objects of Kubernetes that deployer applies in this order, after the cluster's own; objects and add-ons that the inventory no longer has are removed."`
 	Schedulable   *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
 	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile, which sets limits and rates of the components; auto selects it by the number of nodes."`
 	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; a setting of both has the value given here."`
-	Overrides     map[string]any    `yaml:"overrides" doc:"Free settings by component: apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
+	Overrides     map[string]any    `yaml:"overrides" doc:"Settings by component that deployer does not set or does not depend on; others are errors that name the setting of the inventory to use. Components are apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
+	Unmanaged     []string          `yaml:"unmanaged_nodes" doc:"Nodes of the cluster that the inventory does not name because other programs manage them, such as virtual nodes: names, or patterns with * for any text and ? for one character. All other nodes that the inventory does not name end a run before it changes anything."`
 	Rollout       RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
 	Maintenance   MaintenanceSpec   `yaml:"maintenance" doc:"Hooks around work on nodes in use."`
 	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions that are not in the table of tested versions."`
@@ -42,11 +44,13 @@ type Versions struct {
 	Pause      string `yaml:"pause" doc:"Version of the pause image, without a leading v; default: the one that was tested with the Kubernetes version."`
 	Nginx      string `yaml:"nginx" doc:"Version of the nginx image of the API proxy; default: the one that was tested with the Kubernetes version."`
 	HAProxy    string `yaml:"haproxy" doc:"Version of the HAProxy image of the API proxy; default: the one that was tested with the Kubernetes version."`
+	Calico     string `yaml:"calico" doc:"Version of Calico, for clusters whose network plugin it is; default: that of the catalogue for the Kubernetes version."`
 }
 
 // DNSSpec is the `cluster.dns:` section.
 type DNSSpec struct {
-	Domain        string        `yaml:"domain" default:"cluster.local" doc:"Domain of the cluster."`
+	Domain        string        `yaml:"domain" default:"cluster.local" doc:"Domain of the cluster. A cluster in use changes it only with former_domains."`
+	FormerDomains []string      `yaml:"former_domains" doc:"Domains that the cluster had before: their names are still answered, and tokens of service accounts that were issued under them are still accepted. Take one out when no pod is left that was started under it."`
 	Replicas      int           `yaml:"replicas" doc:"Number of CoreDNS pods; default by size."`
 	CacheTTL      time.Duration `yaml:"cache_ttl" default:"30s" doc:"Maximum time for which an answer is cached."`
 	CacheSize     int           `yaml:"cache_size" default:"9984" doc:"Number of cached answers, for successes and for denials each."`
@@ -97,7 +101,7 @@ type LeaderSpec struct {
 
 // KubeProxySpec is the `cluster.kube_proxy:` section.
 type KubeProxySpec struct {
-	Mode string `yaml:"mode" enum:"iptables,nftables" default:"iptables" doc:"Kernel interface with which nodes forward traffic of Services to pods."`
+	Mode string `yaml:"mode" enum:"iptables,nftables,none" default:"iptables" doc:"Kernel interface with which kube-proxy forwards traffic of Services to pods. none: there is no kube-proxy, because the pod network forwards this traffic, too; it needs network.plugin: none, and does not change in a cluster in use."`
 }
 
 // KubeletSpec is the `cluster.kubelet:` section.

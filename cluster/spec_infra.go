@@ -28,6 +28,8 @@ type EtcdBackup struct {
 	MaxSizeMiB int `yaml:"max_size_mib" json:"max_size_mib" default:"10240" doc:"Size in MiB of all snapshots on a host; the oldest are removed beyond it, never the newest."`
 	// Public keys of age or SSH.
 	Recipients []string `yaml:"recipients" json:"recipients" doc:"Public keys of age or SSH: each backup has the keys of the cluster beside the snapshot, encrypted to these: age1..., ssh-ed25519 ..., ssh-rsa .... Default: none, and backups have no keys."`
+	// Fingerprint of the key that authenticates backups.
+	Fingerprint string `yaml:"fingerprint" json:"fingerprint" doc:"Fingerprint of the key that authenticates backups, as deployer etcd backup prints it. A restore with --keys refuses keys of another cluster, which an object store might present. Default: none."`
 	// Object store of backups.
 	S3 ObjectStore `yaml:"s3" json:"s3" doc:"S3-compatible object store of backups. With credentials the members copy their scheduled snapshots to it; deployer etcd backup, backups and restore take its settings for s3://... from here."`
 }
@@ -37,25 +39,42 @@ func (b EtcdBackup) Scheduled() bool { return b.Schedule != "never" }
 
 // ProxySpec is the `cluster.proxy:` section.
 type ProxySpec struct {
-	Kind              string        `yaml:"kind" enum:"nginx,haproxy" default:"nginx" doc:"Program that forwards connections to the API servers."`
+	Kind              string        `yaml:"kind" enum:"haproxy,nginx" default:"haproxy" doc:"Program that forwards connections to the API servers. haproxy asks each API server for /readyz, and leaves a master that vanished within ten seconds. nginx notices only that a connection fails: connections to a master that vanished stay until their clients give up, and an API server that starts gets requests before it is ready. A cluster that runs nginx keeps it: name the kind there."`
 	Port              int           `yaml:"port" doc:"Port on which hosts of role proxy listen for clients outside; default the API's port, or 8443 when a proxy host is a master too."`
 	ConnectTimeout    time.Duration `yaml:"connect_timeout" default:"1s" doc:"Maximum time to connect to an API server."`
 	Timeout           time.Duration `yaml:"timeout" default:"10m" doc:"Time after which an idle connection is closed."`
-	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Number of failed connections after which an API server gets no new ones for fail_timeout."`
-	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time for which a failed API server gets no connections."`
-	WorkerConnections int           `yaml:"worker_connections" doc:"Maximum number of connections of one proxy process, to clients and to API servers together; default by size."`
+	CheckInterval     time.Duration `yaml:"check_interval" doc:"Time between two requests of a proxy to /readyz of each API server, from 500ms to 5s; of haproxy. Default by size: 2s, above 100 nodes 3s, above 500 nodes 5s. An API server that stops serves for a second longer, so that the proxies have left it."`
+	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Number of failed connections after which an API server gets no new ones for fail_timeout; of nginx."`
+	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time for which a failed API server gets no connections; of nginx."`
+	WorkerConnections int           `yaml:"worker_connections" doc:"Maximum number of connections of one proxy process: of haproxy those of clients, of nginx those to API servers, too; default by size."`
 }
 
 // NetworkSpec is the `cluster.network:` section.
 type NetworkSpec struct {
-	Plugin            string   `yaml:"plugin" enum:"bgp" default:"bgp" doc:"Network plugin; with bgp, BIRD announces the pod ranges of the nodes to each other."`
-	CNI               string   `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is connected to its node: by a bridge, or point to point."`
-	ASN               uint32   `yaml:"asn" default:"64512" doc:"Number of the autonomous system of all nodes; the default is the first private number."`
-	Reflectors        []string `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, chosen above it."`
-	MeshBelow         int      `yaml:"mesh_below" default:"50" doc:"Number of nodes from which on route reflectors are used instead of a full mesh."`
-	NodesPerReflector int      `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many reflectors are chosen."`
-	Authentication    string   `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
-	MTU               int      `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: that of the node's interface."`
+	Plugin            string           `yaml:"plugin" enum:"bgp,calico,none" default:"bgp" doc:"Network plugin. bgp: BIRD announces the pod ranges of the nodes to each other. calico: Calico connects the pods, and enforces NetworkPolicies. none: the pod network is yours, and is applied when the cluster has an API; until then nodes are not Ready. deployer still gives each node a pod range (spec.podCIDR), and hosts have the plugins bridge, ptp, loopback, host-local and portmap in /opt/cni/bin. The other settings of network do not apply to none. The plugin of a cluster in use does not change."`
+	CNI               string           `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is connected to its node with bgp: by a bridge, or point to point."`
+	ASN               uint32           `yaml:"asn" default:"64512" doc:"Number of the autonomous system of all nodes; the default is the first private number."`
+	Reflectors        []string         `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, masters above it. Clients of a reflector that is no master compare its routes with a list of all nodes, which changes with each node."`
+	MeshBelow         int              `yaml:"mesh_below" doc:"Number of nodes from which on route reflectors are used instead of a full mesh; default 50, with calico 100."`
+	NodesPerReflector int              `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many masters are chosen as reflectors: at least three, and all of them where more would be needed. Minions are chosen only beside a single master."`
+	Authentication    string           `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
+	HostFirewall      HostFirewallSpec `yaml:"host_firewall" doc:"Packet filter of the ports of etcd and kubelets."`
+	MTU               int              `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: that of the node's interface."`
+
+	Calico CalicoSpec `yaml:"calico" doc:"Settings of network.plugin: calico."`
+}
+
+// routesByBGP reports whether the nodes announce the routes to their pods by BGP.
+func (n NetworkSpec) routesByBGP() bool {
+	return n.Plugin == PluginBGP || n.Plugin == PluginCalico && backend(n.Calico.Encapsulation) == backendBIRD
+}
+
+// authentication returns the authentication of the BGP sessions: none without sessions.
+func (n NetworkSpec) authentication() string {
+	if n.Plugin != PluginBGP {
+		return AuthenticationNone
+	}
+	return n.Authentication
 }
 
 // ContainerdSpec is the `cluster.containerd:` section.

@@ -30,8 +30,13 @@ func TestEveryKeyDecodes(t *testing.T) {
 	everyField(t, "cluster", reflect.ValueOf(spec))
 	hosts := fleet(masters(3), minions(3))
 	hosts[3].Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
-	if problems := cluster.Validate(spec, hosts); len(problems) > 0 {
-		t.Errorf("the example is refused:\n%v", problems)
+	withBGP, withCalico := spec, spec // each plugin refuses settings of the other
+	withBGP.Network.Calico = cluster.CalicoSpec{}
+	withCalico.Network.Plugin, withCalico.Network.Authentication, withCalico.Network.Reflectors = cluster.PluginCalico, cluster.AuthenticationNone, nil
+	for _, spec := range []cluster.Spec{withBGP, withCalico} {
+		if problems := cluster.Validate(spec, hosts); len(problems) > 0 {
+			t.Errorf("the example with %s is refused:\n%v", spec.Network.Plugin, problems)
+		}
 	}
 }
 

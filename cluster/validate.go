@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 // checker collects the problems of one [Validate].
 type checker struct {
 	spec     Spec // with defaults
+	calico   bool // the inventory has settings of Calico
 	hosts    []Host
 	place    placement
 	problems Problems
@@ -21,8 +24,9 @@ type checker struct {
 // cluster, and returns every reason why not, in a fixed order. Each has a stable
 // code and one line that says what to do.
 func Validate(spec Spec, hosts []Host) Problems {
+	calico := !reflect.DeepEqual(spec.Network.Calico, CalicoSpec{})
 	spec = spec.WithDefaults()
-	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts)}
+	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts), calico: calico}
 	c.checkHosts()
 	c.checkPlacement()
 	c.checkVersions()
@@ -32,6 +36,8 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkTimes()
 	c.checkCertificates()
 	c.checkNetwork()
+	c.checkHostFirewall()
+	c.checkCalico()
 	c.checkOverrides()
 	c.checkWantedSkew()
 	c.checkSysctls()
@@ -39,6 +45,8 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkRegistries()
 	c.checkRollout()
 	c.checkHooks()
+	c.checkUnmanagedNodes()
+	c.checkAddons()
 	return c.problems
 }
 
@@ -69,17 +77,34 @@ func (c *checker) checkHosts() {
 		}
 		ip := h.ip()
 		if !ip.IsValid() {
-			c.add("bad-address", h.Name, "address %q is not an IP address: the cluster's hosts know each other by address, so write the one that the others reach", h.Address)
+			c.add("bad-address", h.Name, "address %q is not an IP address: the cluster's hosts know each other by address, so write the one that the others reach, or add it as node_address", h.Address)
 			continue
 		}
 		if ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() {
-			c.add("bad-address", h.Name, "address %s cannot be reached by other hosts: write the one that the others reach", ip)
+			c.add("bad-address", h.Name, "address %s cannot be reached by other hosts: write the one that the others reach, or add it as node_address", ip)
 		}
 		if first, taken := byAddress[ip.String()]; taken {
-			c.add("duplicate-address", h.Name, "address %s is that of %s too: correct one of them", ip, first)
+			c.add("duplicate-address", h.Name, "address %s is that of %s too: correct one of them, or give each a node_address when SSH reaches both at one address", ip, first)
 			continue
 		}
 		byAddress[ip.String()] = h.Name
+	}
+}
+
+// checkUnmanagedNodes refuses patterns that are none, and those that would hide a host of the
+// inventory.
+func (c *checker) checkUnmanagedNodes() {
+	for _, pattern := range c.spec.Unmanaged {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			c.add("bad-pattern", "cluster.unmanaged_nodes", "%q is not the name of a node or a pattern such as virtual-*", pattern)
+			continue
+		}
+		for _, h := range c.hosts {
+			if match, _ := path.Match(pattern, h.Name); match && len(h.Roles) > 0 {
+				c.add("managed-node", "cluster.unmanaged_nodes", "%q matches host %s of the inventory: name other nodes only", pattern, h.Name)
+				break
+			}
+		}
 	}
 }
 
@@ -96,10 +121,21 @@ func (c *checker) checkPlacement() {
 	}
 }
 
-// checkSysctls refuses values with which the kubelet would not start.
+// sysctlName matches a kernel setting as sysctl.d(5) has it.
+var sysctlName = regexp.MustCompile(`^-?[a-z0-9_]+([./][A-Za-z0-9_*:-]+)+$`)
+
+// checkSysctls refuses names that are none, and values with which the kubelet would not start or
+// pods would not be routed.
 func (c *checker) checkSysctls() {
 	fixed := kubeletSysctls()
 	for _, name := range sortedKeys(c.spec.Sysctls) {
+		value := c.spec.Sysctls[name]
+		if !sysctlName.MatchString(name) || strings.TrimSpace(value) == "" || strings.ContainsAny(value, "\r\n") {
+			c.add("bad-sysctl", "cluster.sysctls", "%s = %q is no kernel setting: write a name such as net.core.somaxconn and a value of one line", name, value)
+		}
+		if strings.ReplaceAll(name, "/", ".") == ipForward && value != "1" {
+			c.add("fixed-sysctl", "cluster.sysctls", "%s must be 1, or no packet reaches a pod: leave it out", name)
+		}
 		if want, isFixed := fixed[name]; isFixed && c.spec.Sysctls[name] != want {
 			c.add("fixed-sysctl", "cluster.sysctls", "%s must be %s, or the kubelet does not start: leave it out", name, want)
 		}
@@ -132,6 +168,10 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 			c.add("unknown-component", where, "there is no component %q: the components are %s", name, strings.Join(componentKeys(), ", "))
 			continue
 		}
+		if name == componentKubeProxy && c.spec.KubeProxy.Mode == KubeProxyNone {
+			c.add("unused-override", where+"."+name, "with cluster.kube_proxy.mode: %s there is no kube-proxy: remove the section", KubeProxyNone)
+			continue
+		}
 		settings, isMap := over[name].(map[string]any)
 		if !isMap {
 			if over[name] != nil {
@@ -141,7 +181,7 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 		}
 		c.checkVersionKey(where+"."+name, name, settings)
 		if args, has := settings[extraArgs]; has && args != nil {
-			c.checkExtraArgs(where+"."+name, args)
+			c.checkExtraArgs(where+"."+name, name, args)
 			if name == componentEtcd {
 				c.checkWALDir(where+"."+name, args)
 			}
@@ -157,7 +197,7 @@ func (c *checker) checkOverrideMap(where string, over map[string]any) {
 	}
 }
 
-func (c *checker) checkExtraArgs(where string, args any) {
+func (c *checker) checkExtraArgs(where, component string, args any) {
 	m, isMap := args.(map[string]any)
 	if !isMap {
 		c.add("bad-override", where+"."+extraArgs, "flags are a map of names to values, without leading dashes")
@@ -166,6 +206,9 @@ func (c *checker) checkExtraArgs(where string, args any) {
 	for _, name := range sortedKeys(m) {
 		if strings.HasPrefix(name, "-") || strings.ContainsAny(name, "= \t\n") || name == "" {
 			c.add("bad-flag", where+"."+extraArgs, "%q is not the name of a flag: write it without leading dashes and without its value", name)
+		}
+		if why := reservedFlags[component][name]; why != "" {
+			c.add("reserved-flag", where+"."+extraArgs+"."+name, "this flag is not for overrides, because %s: leave it out", why)
 		}
 		if _, nested := m[name].(map[string]any); nested {
 			c.add("bad-flag", where+"."+extraArgs, "the value of %q is a map: a flag has a text, a number, a list or null, which removes it", name)

@@ -54,10 +54,15 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	var out []port
 	node := h.isNode()
 	if node {
-		out = append(out, port{name: "the kubelet", number: 10250}, port{name: "the kubelet's health check", number: 10248},
-			port{name: "kube-proxy's metrics", number: 10249}, port{name: "kube-proxy's health check", number: 10256})
-		if c.spec.Network.Plugin == PluginBGP {
+		out = append(out, port{name: "the kubelet", number: 10250}, port{name: "the kubelet's health check", number: 10248})
+		if c.spec.KubeProxy.Mode != KubeProxyNone {
+			out = append(out, port{name: "kube-proxy's metrics", number: 10249}, port{name: "kube-proxy's health check", number: 10256})
+		}
+		if c.spec.Network.routesByBGP() {
 			out = append(out, port{name: "BIRD", number: 179})
+		}
+		if c.spec.Network.Plugin == PluginCalico {
+			out = append(out, port{name: "Felix's health check", number: portFelixHealth}, port{name: "Typha", number: portTypha}, port{name: "Typha's health check", number: portTyphaHealth})
 		}
 	}
 	if slices.Contains(c.place.etcd, h.Name) {
@@ -80,6 +85,10 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 func (c *checker) checkNetwork() {
 	n := c.spec.Network
 	seen := map[string]bool{}
+	if n.Plugin == PluginNone && len(n.Reflectors) > 0 {
+		c.add("unused-reflectors", "cluster.network.reflectors", "with network.plugin: %s deployer sets up no BGP sessions: remove them", n.Plugin)
+		return
+	}
 	for _, name := range n.Reflectors {
 		if seen[name] {
 			c.add("duplicate-reflector", "cluster.network.reflectors", "%s is named twice: remove one", name)

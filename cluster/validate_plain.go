@@ -3,9 +3,19 @@ package cluster
 import (
 	"math"
 	"path"
-	"slices"
+	"regexp"
 	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
 )
+
+// fingerprint matches the fingerprint of a key that authenticates backups.
+var fingerprint = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// MaxEtcdQuota is the largest quota of etcd in bytes. etcd warns above it at its start
+// (etcd.io/docs/v3.6/dev-guide/limit; server/storage/quota.go).
+const MaxEtcdQuota = 8 << 30
 
 // checkPlainValues checks paths, addresses and numbers that do not depend on other
 // values.
@@ -19,9 +29,17 @@ func (c *checker) checkPlainValues() {
 		}
 	}
 	for _, r := range c.spec.Etcd.Backup.Recipients {
-		if !slices.ContainsFunc([]string{"age1", "ssh-ed25519 ", "ssh-rsa "}, func(kind string) bool { return strings.HasPrefix(r, kind) }) {
-			c.add("bad-recipient", "cluster.etcd.backup.recipients", "%q is no public key of age or SSH: use age1..., ssh-ed25519 ... or ssh-rsa ...", r)
+		if err := checkRecipient(r); err != nil {
+			c.add("bad-recipient", "cluster.etcd.backup.recipients", "%q is no public key of age or SSH (%v): use age1..., ssh-ed25519 ... or ssh-rsa ...", r, err)
 		}
+	}
+	if s := c.spec.Etcd.Backup; s.Scheduled() {
+		if err := checkCalendar(s.Schedule); err != nil {
+			c.add("bad-schedule", "cluster.etcd.backup.schedule", "%q is no time of systemd.time(7), %v: use daily, or *-*-* 00/6:00:00, or never", s.Schedule, err)
+		}
+	}
+	if f := c.spec.Etcd.Backup.Fingerprint; f != "" && !fingerprint.MatchString(f) {
+		c.add("bad-fingerprint", "cluster.etcd.backup.fingerprint", "%q is no fingerprint of a key: use the 32 characters that deployer etcd backup prints", f)
 	}
 	c.checkObjectStore()
 	// 0 cannot occur: it means the default.
@@ -44,16 +62,37 @@ func (c *checker) checkPlainValues() {
 		{"cluster.api.audit.max_backups", int64(c.spec.API.Audit.MaxBackups), 1},
 		{"cluster.api.audit.max_size_mib", int64(c.spec.API.Audit.MaxSizeMiB), 1},
 	} {
+		if n.key == "cluster.etcd.quota_backend_bytes" && n.value > MaxEtcdQuota {
+			c.add("bad-number", n.key, "%d is too large: etcd works with at most %d, which is 8 GiB", n.value, MaxEtcdQuota)
+		}
 		if n.value < n.lowest {
 			c.add("bad-number", n.key, "%d is too small: use at least 1", n.value)
 		}
 	}
 }
 
+// checkRecipient parses a public key as the encryption of backups does.
+func checkRecipient(text string) error {
+	if strings.HasPrefix(text, "ssh-") {
+		_, err := agessh.ParseRecipient(text)
+		return err
+	}
+	_, err := age.ParseX25519Recipient(text)
+	return err
+}
+
 // maxPodsOf returns the maximum number of pods on a host's kubelet, with its overrides.
 func (c *checker) maxPodsOf(h Host) int {
 	over := section(mergeLayers(c.spec.Overrides, h.Overrides), componentKubelet)
-	switch n := over["maxPods"].(type) {
+	return maxPodsIn(over, c.spec.Kubelet.MaxPods)
+}
+
+// MaxPods returns the maximum number of pods of a node's kubelet; 0 when it has none.
+func (n Node) MaxPods() int { return maxPodsIn(n.KubeletConfig, 0) }
+
+// maxPodsIn returns maxPods of a kubelet's configuration, which comes from YAML or JSON.
+func maxPodsIn(config map[string]any, unset int) int {
+	switch n := config["maxPods"].(type) {
 	case int:
 		return n
 	case int64:
@@ -63,6 +102,6 @@ func (c *checker) maxPodsOf(h Host) int {
 	case float64:
 		return int(n)
 	default:
-		return c.spec.Kubelet.MaxPods
+		return unset
 	}
 }

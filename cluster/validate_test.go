@@ -16,6 +16,14 @@ func good() (cluster.Spec, []cluster.Host) {
 	return cluster.Spec{}, fleet(masters(3), minions(2))
 }
 
+// calico returns a change of the network of a cluster with Calico.
+func calico(change func(*cluster.NetworkSpec)) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.Plugin = cluster.PluginCalico
+		change(&s.Network)
+	}
+}
+
 var brokenClusters = []struct {
 	name  string
 	spoil func(s *cluster.Spec, h *[]cluster.Host)
@@ -29,9 +37,19 @@ var brokenClusters = []struct {
 	{"unknown role", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Roles = []string{"worker"} }, "unknown-role n2", `"worker"`},
 	{"same name", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Name = "n1" }, "duplicate-host n1", "rename"},
 	{"same address", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "172.31.0.11" }, "duplicate-address n2", "that of m1"},
+	{"same address of SSH", func(_ *cluster.Spec, h *[]cluster.Host) {
+		(*h)[4].Address, (*h)[3].Address = "198.51.100.7", "198.51.100.7"
+	}, "duplicate-address n2", "give each a node_address"},
+	{"same node address", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].NodeAddress = "172.31.0.11" }, "duplicate-address n2", "that of m1"},
+	{"a node address among the pods", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].NodeAddress = "10.244.0.1" }, "overlap cluster.pod_cidr", "of host n2"},
 	{"a name as address", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "n2.example" }, "bad-address n2", "not an IP address"},
 	{"loopback", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "127.0.0.1" }, "bad-address n2", "cannot be reached"},
 	{"bad taint", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Taints = []string{"a=b"} }, "bad-taint n2", "key=value:Effect"},
+
+	{"no pattern", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"a["} }, "bad-pattern cluster.unmanaged_nodes", "virtual-*"},
+	{"a host as unmanaged", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"n*"} }, "managed-node cluster.unmanaged_nodes", "host n1"},
+	{"a former domain that is none", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.FormerDomains = []string{"Old Domain"} }, "bad-domain cluster.dns.former_domains", "cluster.local"},
+	{"the present domain as a former one", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.FormerDomains = []string{"cluster.local"} }, "duplicate-domain cluster.dns.former_domains", "take it out"},
 
 	{"not a version", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubernetes = "1.36" }, "bad-version cluster.kubernetes", "v1.36.3"},
 	{"old version", func(s *cluster.Spec, _ *[]cluster.Host) { s.Kubernetes = "v1.30.1" }, "unknown-version cluster.kubernetes", "v1.36, v1.35"},
@@ -77,10 +95,19 @@ var brokenClusters = []struct {
 	{"bad domain", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Domain = "cluster..local" }, "bad-domain cluster.dns.domain", "cluster.local"},
 	{"bad upstream", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Upstreams = []string{"dns.example"} }, "bad-upstream cluster.dns.upstreams", "10.0.0.2:53"},
 	{"bad san", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.SANs = []string{"https://x"} }, "bad-san cluster.api.sans", "neither"},
+	{"a check of the proxy that is too slow", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.CheckInterval = time.Minute }, "bad-time cluster.proxy.check_interval", "500ms and 5s"},
 	{"unknown proxy", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.Kind = "envoy" }, "unknown-proxy cluster.proxy.kind", "nginx, haproxy"},
 	{"unknown size", func(s *cluster.Spec, _ *[]cluster.Host) { s.Size = "huge" }, "unknown-size cluster.size", "xlarge"},
 	{"unknown mode", func(s *cluster.Spec, _ *[]cluster.Host) { s.KubeProxy.Mode = "ipvs" }, "unknown-mode cluster.kube_proxy.mode", "nftables"},
 	{"unknown plugin", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Plugin = "flannel" }, "unknown-plugin cluster.network.plugin", "bgp"},
+	{"nobody forwards Services", func(s *cluster.Spec, _ *[]cluster.Host) { s.KubeProxy.Mode = cluster.KubeProxyNone }, "no-services cluster.kube_proxy.mode", "network.plugin: none"},
+	{"overrides of no kube-proxy", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.KubeProxy.Mode, s.Network.Plugin = cluster.KubeProxyNone, cluster.PluginNone
+		s.Overrides = map[string]any{"kube_proxy": map[string]any{"conntrack": map[string]any{"maxPerCore": 1}}}
+	}, "unused-override cluster.overrides.kube_proxy", "remove the section"},
+	{"reflectors without sessions", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.Plugin, s.Network.Reflectors = cluster.PluginNone, []string{"m1"}
+	}, "unused-reflectors cluster.network.reflectors", "remove them"},
 	{"unknown level", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.PodSecurity.Enforce = "strict" }, "unknown-level cluster.api.pod_security.enforce", "baseline"},
 	{"unknown cni", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.CNI = "macvlan" }, "unknown-cni cluster.network.cni", "ptp"},
 	{"unknown compaction", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.AutoCompactionMode = "daily" }, "unknown-compaction cluster.etcd.auto_compaction_mode", "revision"},
@@ -114,6 +141,31 @@ var brokenClusters = []struct {
 	}, "reflector-not-a-node cluster.network.reflectors", "p1"},
 	{"reserved number", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.ASN = 23456 }, "bad-asn cluster.network.asn", "64512"},
 	{"tiny MTU", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.MTU = 100 }, "bad-mtu cluster.network.mtu", "576"},
+	{"settings of Calico with bgp", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Calico.BlockSize = 25 }, "unused-calico cluster.network.calico", "network.plugin: calico"},
+	{"unknown encapsulation", calico(func(n *cluster.NetworkSpec) { n.Calico.Encapsulation = "gre" }), "unknown-encapsulation cluster.network.calico.encapsulation", "vxlan"},
+	{"unknown choice of Typha", calico(func(n *cluster.NetworkSpec) { n.Calico.Typha = "yes" }), "unknown-typha cluster.network.calico.typha", "always"},
+	{"a password of Calico's sessions", calico(func(n *cluster.NetworkSpec) { n.Authentication = "md5" }), "no-calico-password cluster.network.authentication", "remove"},
+	{"a plugin beside Calico's", calico(func(n *cluster.NetworkSpec) { n.CNI = "ptp" }), "unused-cni cluster.network.cni", "remove"},
+	{"reflectors without BGP", calico(func(n *cluster.NetworkSpec) { n.Calico.Encapsulation, n.Reflectors = "vxlan", []string{"m1", "m2"} }), "unused-reflectors cluster.network.reflectors", "no BGP"},
+	{"a setting of Felix that deployer makes", calico(func(n *cluster.NetworkSpec) { n.Calico.Felix = map[string]any{"bpfEnabled": true} }), "owned-setting cluster.network.calico.felix.bpfEnabled", "remove"},
+	{"large blocks", calico(func(n *cluster.NetworkSpec) { n.Calico.BlockSize = 19 }), "bad-block-size cluster.network.calico.block_size", "20 to 32"},
+	{"blocks for too few nodes", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.BlockSize = "calico", 22
+		s.PodCIDR, s.NodePrefix = "10.244.0.0/20", 24
+	}, "pod-cidr-too-small cluster.network.calico.block_size", "there are 5 nodes"},
+	{"a pool without a name", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{CIDR: "10.245.0.0/16"}} }), "bad-pool cluster.network.calico.pools", "name"},
+	{"two pools of one name", calico(func(n *cluster.NetworkSpec) {
+		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.245.0.0/16"}, {Name: "a", CIDR: "10.246.0.0/16"}}
+	}), "bad-pool cluster.network.calico.pools.a", "rename"},
+	{"a pool without a range", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{Name: "a"}} }), "bad-cidr cluster.network.calico.pools.a", "range"},
+	{"a pool of IPv6", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "fd00::/64"}} }), "ipv6-pods cluster.network.calico.pools.a", "IPv4"},
+	{"small blocks of a pool", calico(func(n *cluster.NetworkSpec) {
+		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.245.0.0/24", BlockSize: 23}}
+	}), "bad-block-size cluster.network.calico.pools.a", "24 to 32"},
+	{"pools that overlap", calico(func(n *cluster.NetworkSpec) {
+		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.244.8.0/24"}}
+	}), "overlap cluster.network.calico.pools.a", "pod_cidr"},
+	{"Calico without v", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Calico = "3.31.7" }, "bad-version cluster.versions.calico", "v1.2.3"},
 	{"negative mesh", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.MeshBelow = -1 }, "bad-mesh cluster.network.mesh_below", "-1"},
 
 	{"unknown component", override(map[string]any{"api_server": map[string]any{}}), "unknown-component cluster.overrides", "apiserver"},
@@ -125,6 +177,17 @@ var brokenClusters = []struct {
 	{"data in the log", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "/var/lib"}}}), "bad-path cluster.overrides.etcd.extra_args", "apart from the data"},
 	{"log by a detour", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "/var/lib/x/../etcd"}}}), "bad-path cluster.overrides.etcd.extra_args", "absolute path"},
 	{"flag with dashes", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"--v": 2}}}), "bad-flag cluster.overrides.etcd.extra_args", "without leading dashes"},
+	{"no forwarding", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"} }, "fixed-sysctl cluster.sysctls", "must be 1"},
+	{"no forwarding, with slashes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"net/ipv4/ip_forward": "0"} }, "fixed-sysctl cluster.sysctls", "must be 1"},
+	{"no kernel setting", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"vm swappiness": "1"} }, "bad-sysctl cluster.sysctls", "net.core.somaxconn"},
+	{"a quota beyond etcd's", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.QuotaBackendBytes = 16 << 30 }, "bad-number cluster.etcd.quota_backend_bytes", "8 GiB"},
+	{"no schedule", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Schedule = "every day" }, "bad-schedule cluster.etcd.backup.schedule", "systemd.time(7)"},
+	{"a schedule of cron", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Schedule = "5 4 * * *" }, "bad-schedule cluster.etcd.backup.schedule", "neither weekdays"},
+	{"a mistyped recipient", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Etcd.Backup.Recipients = []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8q"}
+	}, "bad-recipient cluster.etcd.backup.recipients", "checksum"},
+	{"half a key of SSH", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Recipients = []string{"ssh-rsa AAAA"} }, "bad-recipient cluster.etcd.backup.recipients", "SSH"},
+	{"flag that would undo others", override(map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"config-file": "/etc/etcd.yaml"}}}), "reserved-flag cluster.overrides.etcd.extra_args.config-file", "ignore all its flags"},
 	{"flag beside extra_args", override(map[string]any{"apiserver": map[string]any{"v": 2}}), "unknown-override cluster.overrides.apiserver", "below extra_args"},
 	{"override of a host", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[3].Overrides = map[string]any{"kublet": nil} }, "unknown-component n1: overrides", `"kublet"`},
 	{"pods of one host", func(_ *cluster.Spec, h *[]cluster.Host) {
@@ -157,6 +220,7 @@ var brokenClusters = []struct {
 	{"no user", credentials("docker.io", cluster.RegistryCredentials{Password: "p"}), "bad-credentials cluster.containerd.credentials.docker.io", "username"},
 	{"user with a colon", credentials("docker.io", cluster.RegistryCredentials{Username: "a:b", Password: "p"}), "bad-credentials cluster.containerd.credentials.docker.io.username", "colon"},
 	{"password of two lines", credentials("docker.io", cluster.RegistryCredentials{Username: "u", Password: "p\nq"}), "bad-credentials cluster.containerd.credentials.docker.io", "end of a line"},
+	{"fingerprint", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Fingerprint = "sha256:1a2b" }, "bad-fingerprint cluster.etcd.backup.fingerprint", "use the 32 characters that deployer etcd backup prints"},
 	{"recipient", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Recipients = []string{"AGE-SECRET-KEY-1"} }, "bad-recipient cluster.etcd.backup.recipients", "no public key of age or SSH"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},

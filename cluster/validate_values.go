@@ -17,6 +17,14 @@ func (c *checker) checkNames() {
 	if !isDomain(c.spec.DNS.Domain) {
 		c.add("bad-domain", "cluster.dns.domain", "%q is not a domain such as cluster.local", c.spec.DNS.Domain)
 	}
+	for i, d := range c.spec.DNS.FormerDomains {
+		switch {
+		case !isDomain(d):
+			c.add("bad-domain", "cluster.dns.former_domains", "%q is not a domain such as cluster.local", d)
+		case d == c.spec.DNS.Domain || slices.Contains(c.spec.DNS.FormerDomains[:i], d):
+			c.add("duplicate-domain", "cluster.dns.former_domains", "%s is the present domain or named twice: take it out", d)
+		}
+	}
 	for _, u := range c.spec.DNS.Upstreams {
 		if _, err := netip.ParseAddr(u); err != nil {
 			if _, err := netip.ParseAddrPort(u); err != nil {
@@ -35,8 +43,11 @@ func (c *checker) checkNames() {
 	c.oneOf("unknown-level", "cluster.api.pod_security.audit", c.spec.API.PodSecurity.Audit, levels...)
 	c.oneOf("unknown-level", "cluster.api.pod_security.warn", c.spec.API.PodSecurity.Warn, levels...)
 	c.oneOf("unknown-size", "cluster.size", c.spec.Size, SizeAuto, SizeSmall, SizeMedium, SizeLarge, SizeXLarge)
-	c.oneOf("unknown-mode", "cluster.kube_proxy.mode", c.spec.KubeProxy.Mode, "iptables", "nftables")
-	c.oneOf("unknown-plugin", "cluster.network.plugin", c.spec.Network.Plugin, PluginBGP)
+	c.oneOf("unknown-mode", "cluster.kube_proxy.mode", c.spec.KubeProxy.Mode, "iptables", "nftables", KubeProxyNone)
+	if c.spec.KubeProxy.Mode == KubeProxyNone && c.spec.Network.Plugin != PluginNone {
+		c.add("no-services", "cluster.kube_proxy.mode", "without kube-proxy the pod network must forward the traffic of Services, which the plugin %s does not: set network.plugin: %s, too", c.spec.Network.Plugin, PluginNone)
+	}
+	c.oneOf("unknown-plugin", "cluster.network.plugin", c.spec.Network.Plugin, PluginBGP, PluginCalico, PluginNone)
 	c.oneOf("unknown-cni", "cluster.network.cni", c.spec.Network.CNI, "bridge", "ptp")
 	c.oneOf("unknown-compaction", "cluster.etcd.auto_compaction_mode", c.spec.Etcd.AutoCompactionMode, "periodic", "revision")
 }
@@ -89,5 +100,9 @@ func (c *checker) checkTimes() {
 		if p.d < time.Millisecond {
 			c.add("bad-time", p.key, "%s is too short: use at least 1ms", p.d)
 		}
+	}
+	// A dead master is found after an interval, the fast one of 500ms and two times connect_timeout.
+	if d := c.spec.Proxy.CheckInterval; d != 0 && (d < 500*time.Millisecond || d > 5*time.Second) {
+		c.add("bad-time", "cluster.proxy.check_interval", "%s is not between 500ms and 5s", d)
 	}
 }

@@ -25,6 +25,7 @@ func (c *checker) checkVersions() {
 	for _, p := range []struct{ key, value string }{
 		{"etcd", c.spec.Versions.Etcd}, {"containerd", c.spec.Versions.Containerd},
 		{"cni", c.spec.Versions.CNI}, {"coredns", c.spec.Versions.CoreDNS},
+		{"calico", c.spec.Versions.Calico},
 	} {
 		c.checkNumbers("cluster.versions."+p.key, p.value, "v1.2.3")
 	}

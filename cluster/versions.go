@@ -34,6 +34,7 @@ func releases() []release {
 		Pause:      "3.10.1",
 		Nginx:      "1.28.0",
 		HAProxy:    "3.2.4",
+		Calico:     "v3.31.7",
 	}
 	return []release{
 		{Minor: "v1.36", Default: "v1.36.3", Versions: current, MinEtcd: "3.5.24", MinContainerd: "2.0.0"},

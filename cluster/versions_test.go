@@ -35,6 +35,7 @@ func TestVersionsAgreeWithTheCatalogue(t *testing.T) {
 		got := map[string]string{
 			"etcd": v.Etcd, "containerd": v.Containerd, "runc": v.Runc, "cni-plugins": v.CNI,
 			"coredns": v.CoreDNS, "pause": v.Pause, "nginx": v.Nginx, "haproxy": v.HAProxy,
+			"calico": v.Calico,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: catalogue and cluster disagree (-catalogue +cluster):\n%s", version, diff)

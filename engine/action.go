@@ -46,8 +46,10 @@ type ActionContext interface {
 	// Services returns the services of the run for its actions: the keyring, the
 	// resolved cluster, clients. See Service.
 	Services() Services
-	// Progress reports to people what a long action does or waits for.
+	// Progress reports to people what a long action does or waits for. A view may omit it.
 	Progress(text string)
+	// Warn reports a warning to people. Every view shows it, and the run continues.
+	Warn(text string)
 }
 
 // Services holds one value for each type; see Provide and Service.

@@ -50,12 +50,24 @@ type Effect struct {
 	// Action is a short phrase in the imperative: "create", "replace",
 	// "set mode 0640 -> 0600", "restart".
 	Action string `json:"action"`
+	// Reason is the cause of the action, as in "it started before /etc/a.conf changed"; may be
+	// empty. It is for people: a dry run may see another cause than the run after it, so no
+	// fingerprint has it.
+	Reason string `json:"reason,omitempty"`
 	// Diff is a unified diff; empty when the kind has none or the content is secret.
 	Diff string `json:"diff,omitempty"`
 	// Secret is true when the content must not be shown; Diff is empty then.
 	Secret bool `json:"secret,omitempty"`
 	// Redacted is true when the texts above contained a secret.
 	Redacted bool `json:"redacted,omitempty"`
+}
+
+// Phrase returns the action with its reason, as people read it.
+func (e Effect) Phrase() string {
+	if e.Reason == "" {
+		return e.Action
+	}
+	return e.Action + ": " + e.Reason
 }
 
 // WithheldEffects returns the effects of a secret step of a module or action in the form

@@ -21,6 +21,15 @@ type Event struct {
 	Report *Report `json:"report,omitempty"`
 }
 
+// ActionOutput returns the output of an action that has ended; nil for other events. The output
+// of a module is the word of one host, whatever hosts and keys it names.
+func (e Event) ActionOutput() Output {
+	if e.Type != EventStepEnd || e.Result == nil || !e.Result.OnController {
+		return nil
+	}
+	return e.Result.Output
+}
+
 // EventType names what happened.
 type EventType string
 
@@ -59,6 +68,9 @@ type Report struct {
 	// LeftOpen lists temporary states that the run could not end, such as a cordoned
 	// node, each with what to do about it.
 	LeftOpen []string `json:"left,omitempty"`
+	// Stays are the steps whose changes stay although the run did not complete: on all hosts
+	// when it ended early, otherwise on those that failed. What a rollout has restored is left out.
+	Stays []Stay `json:"stays,omitempty"`
 	// Paused are the names of the rollouts that have paused after their canaries, in this
 	// run or in the runs that it resumes. A run that resumes this one passes these pauses.
 	Paused []string `json:"paused,omitempty"`

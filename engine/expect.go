@@ -18,7 +18,8 @@ type Expect struct {
 	Targets []string `json:"targets,omitempty"`
 }
 
-// Fingerprint returns 32 hex digits of a SHA-256 over all fields of the effect.
+// Fingerprint returns 32 hex digits of a SHA-256 over the fields of the effect that say what
+// it does. The reason is none of them.
 func (e Effect) Fingerprint() string {
 	h := sha256.New()
 	diff := e.Diff
@@ -60,11 +61,11 @@ func (x *Expect) Allows(c Change) error {
 		if x == nil || slices.Contains(x.Effects, e.Fingerprint()) || slices.ContainsFunc(x.Targets, func(t string) bool { return fitsMarked(t, e.KindAndTarget()) }) {
 			continue
 		}
-		what := fmt.Sprintf("%s %s: %s", e.Kind, e.Target, e.Action)
+		what := fmt.Sprintf("%s %s: %s", e.Kind, e.Target, e.Phrase())
 		if e.Kind == "" {
 			what = "a change"
 		}
-		return &Failure{Message: "differs from the plan: " + what + " is not in it; the step changed nothing. Somebody else may be changing this host: make a new plan"}
+		return &Failure{Message: "differs from the plan: " + what + " is not in it; the step changed nothing. The host has changed since the plan was made, or an earlier step has changed what this one reads: make a new plan"}
 	}
 	return nil
 }

@@ -32,6 +32,11 @@ func TestFingerprint(t *testing.T) {
 	if other := (engine.Effect{Kind: engine.EffectDrain, Target: "the node", Action: "drain", Diff: "-b\n"}); other.Fingerprint() != drain.Fingerprint() {
 		t.Error("that a pod has moved makes another drain")
 	}
+	reason := base
+	reason.Reason = "it started before /b changed"
+	if reason.Fingerprint() != base.Fingerprint() {
+		t.Error("the same effect for another reason has another fingerprint")
+	}
 	if again := base; again.Fingerprint() != base.Fingerprint() {
 		t.Error("the same effect has two fingerprints")
 	}
@@ -43,6 +48,8 @@ func TestExpect(t *testing.T) {
 	other.Diff = "-x\n+2\n"
 	restart := engine.Effect{Kind: engine.EffectRestart, Target: "a.service", Action: "restart"}
 	strict := &engine.Expect{Effects: []string{file.Fingerprint(), restart.Fingerprint()}}
+	caused := restart
+	caused.Reason = "it started before /a changed"
 	loose := &engine.Expect{Targets: []string{file.KindAndTarget()}}
 	for name, c := range map[string]struct {
 		expect *engine.Expect
@@ -51,11 +58,13 @@ func TestExpect(t *testing.T) {
 	}{
 		"as planned":                             {strict, engine.Changed(file, restart), ""},
 		"less than planned":                      {strict, engine.Changed(restart), ""},
+		"as planned, for another reason":         {strict, engine.Changed(caused), ""},
 		"no change":                              {strict, engine.NoChange(nil), ""},
 		"wait only":                              {&engine.Expect{}, engine.Change{Needed: true, Wait: true}, ""},
 		"other action than planned":              {strict, engine.Changed(other), "file /a: replace is not in it"},
 		"other action, target is permitted":      {loose, engine.Changed(other), ""},
 		"more than planned":                      {loose, engine.Changed(file, restart), "restart a.service: restart is not in it"},
+		"no evidence of other people":            {&engine.Expect{}, engine.Changed(caused), "restart: it started before /a changed is not in it; the step changed nothing. The host has changed since the plan was made, or an earlier step"},
 		"effect without a plan":                  {&engine.Expect{}, engine.Changed(file), "file /a"},
 		"change without effects, without a plan": {&engine.Expect{}, engine.Changed(), "a change is not in it"},
 		"change without effects, as planned":     {&engine.Expect{Effects: []string{engine.Effect{}.Fingerprint()}}, engine.Changed(), ""},

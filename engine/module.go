@@ -25,6 +25,31 @@ type Module interface {
 	Apply(ctx context.Context, sys System, change Change) (Output, error)
 }
 
+// Validator is implemented by the arguments of tasks with rules that no single argument has,
+// such as arguments that exclude each other. Valid returns the first fault that needs no host
+// to be found: it is called before any host is contacted, when all arguments are known, and
+// again for each host.
+type Validator interface{ Valid() error }
+
+// ArgumentError is the error of a Validator.
+type ArgumentError struct{ Err error }
+
+func (e *ArgumentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of Valid.
+func (e *ArgumentError) Unwrap() error { return e.Err }
+
+// Validate returns the error of arguments that are Validators, as an *ArgumentError; nil for
+// others.
+func Validate(args any) error {
+	if v, ok := args.(Validator); ok {
+		if err := v.Valid(); err != nil {
+			return &ArgumentError{err}
+		}
+	}
+	return nil
+}
+
 // System is the interface of a module to its host. The agent implements it, and fakes
 // in tests; modules use nothing else of the host.
 type System interface {
@@ -71,6 +96,9 @@ type System interface {
 // DryRunView is implemented by the System of a check: it knows the changes that the
 // earlier steps of the check would have made.
 type DryRunView interface {
+	// CheckOnly reports whether the run is in check mode. A module that waits for a change
+	// does not wait then.
+	CheckOnly() bool
 	// WouldChange reports whether an earlier step would have changed the path, or
 	// something below it.
 	WouldChange(path string) bool

@@ -100,6 +100,9 @@ type Result struct {
 	Started time.Time     `json:"started"`          // by the clock of the machine that ran the step
 	Elapsed time.Duration `json:"elapsed"`          // over all attempts
 	Secret  bool          `json:"secret,omitempty"` // the step is secret: change and output are empty
+	// OnController is true for the result of an action. No host can claim it: it is neither sent
+	// nor stored.
+	OnController bool `json:"-"`
 	// Weight is the approximate size of the result in the controller's memory, in
 	// bytes; 0 for results of the controller.
 	Weight int `json:"-"`

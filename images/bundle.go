@@ -2,6 +2,7 @@ package images
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (r *Resolver) WriteBundle(ctx context.Context, w io.Writer, refs []Ref) err
 func (r *Resolver) bundledVersions(refs []Ref) map[string]string {
 	versions := map[string]string{}
 	for name, version := range r.Source.Versions() {
-		if slices.ContainsFunc(refs, func(ref Ref) bool { return ref.Name == name && ref.Version == version }) {
+		if slices.ContainsFunc(refs, func(ref Ref) bool { return r.Catalogue.versionKey(ref.Name) == name && ref.Version == version }) {
 			versions[name] = version
 		}
 	}
@@ -116,52 +117,82 @@ func addToBundle(ctx context.Context, archive *tar.Writer, name, path string) er
 	return err
 }
 
-// bundleMembers reads the index of a bundle, and the place of each member.
-func bundleMembers(file *os.File) (bundleDocument, map[string]section, error) {
-	const limit = 16 << 20
-	document, members := bundleDocument{}, map[string]section{}
-	archive := tar.NewReader(file)
+// maxBundleIndex is the size in bytes of the largest index that is read, and maxBundleMembers the
+// number of members beyond which a file is no bundle: the catalogue has some hundred artifacts.
+const (
+	maxBundleIndex   = 16 << 20
+	maxBundleMembers = 100_000
+)
+
+// bundleMembers reads the index of a bundle, and the place of each member, in one pass. r is file,
+// or a reader without a buffer that reads it.
+func bundleMembers(r io.Reader, file *os.File) (bundleDocument, map[string]section, error) {
+	members := map[string]section{}
+	var index []byte
+	archive := tar.NewReader(r)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return document, nil, fmt.Errorf("is it a bundle of deployer images bundle? %w", err)
+			return bundleDocument{}, nil, fmt.Errorf("is it a bundle of deployer images bundle? %w", err)
 		}
-		offset, err := file.Seek(0, io.SeekCurrent)
+		if _, twice := members[header.Name]; twice || len(members) == maxBundleMembers {
+			return bundleDocument{}, nil, fmt.Errorf("it has the member %q twice, or more than %d members: it is no bundle of deployer images bundle", header.Name, maxBundleMembers)
+		}
+		offset, err := file.Seek(0, io.SeekCurrent) // package tar has read the header only
 		if err != nil {
-			return document, nil, err
+			return bundleDocument{}, nil, err
 		}
 		members[header.Name] = section{offset, header.Size}
-		if len(members) == 1 && header.Name != bundleIndex {
-			return document, nil, fmt.Errorf("its first member is %q, not %s: it is no bundle of deployer images bundle", header.Name, bundleIndex)
+		if len(members) > 1 {
+			continue
+		}
+		if header.Name != bundleIndex {
+			return bundleDocument{}, nil, fmt.Errorf("its first member is %q, not %s: it is no bundle of deployer images bundle", header.Name, bundleIndex)
+		}
+		if header.Size > maxBundleIndex {
+			return bundleDocument{}, nil, fmt.Errorf("its member %s has %d bytes, more than %d: it is no bundle of deployer images bundle", bundleIndex, header.Size, maxBundleIndex)
+		}
+		if index, err = io.ReadAll(archive); err != nil {
+			return bundleDocument{}, nil, fmt.Errorf("%s: %w", bundleIndex, err)
 		}
 	}
-	index, ok := members[bundleIndex]
-	if !ok || index.size > limit {
-		return document, nil, fmt.Errorf("it has no usable member %s: it is no bundle of deployer images bundle", bundleIndex)
+	if index == nil {
+		return bundleDocument{}, nil, fmt.Errorf("it has no member %s: it is no bundle of deployer images bundle", bundleIndex)
 	}
-	// The number comes first: a newer format may have keys that this version does not know.
-	var head struct {
-		Format int `yaml:"format"`
-	}
-	err := yaml.NewDecoder(io.NewSectionReader(file, index.offset, index.size)).Decode(&head)
-	if err == nil && head.Format != BundleFormat {
-		return document, nil, fmt.Errorf("it has the format %d and this version of deployer knows %d: use the version that has written it", head.Format, BundleFormat)
-	}
-	decoder := yaml.NewDecoder(io.NewSectionReader(file, index.offset, index.size))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&document); err != nil {
-		return document, nil, fmt.Errorf("%s: %w", bundleIndex, err)
+	document, err := parseBundleIndex(index)
+	if err != nil {
+		return document, nil, err
 	}
 	for _, e := range document.Entries {
-		if err := e.check(); err != nil {
-			return document, nil, err
-		}
 		if _, ok := members[e.File]; !ok {
 			return document, nil, fmt.Errorf("the content of %s is missing: copy the bundle again", e.Ref)
 		}
 	}
 	return document, members, nil
+}
+
+// parseBundleIndex reads the index. Its number comes first: a newer format may have keys that
+// this version does not know.
+func parseBundleIndex(content []byte) (bundleDocument, error) {
+	var head struct {
+		Format int `yaml:"format"`
+	}
+	if err := yaml.Unmarshal(content, &head); err == nil && head.Format != BundleFormat {
+		return bundleDocument{}, fmt.Errorf("it has the format %d and this version of deployer knows %d: use the version that has written it", head.Format, BundleFormat)
+	}
+	var document bundleDocument
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&document); err != nil {
+		return document, fmt.Errorf("%s: %w", bundleIndex, err)
+	}
+	for _, e := range document.Entries {
+		if err := e.check(); err != nil {
+			return document, err
+		}
+	}
+	return document, nil
 }

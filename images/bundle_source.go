@@ -13,31 +13,41 @@ import (
 )
 
 // Bundle is a source in one file, see [Resolver.WriteBundle].
+//
+// The file is opened once, so that another file that gets its name later is not read. The
+// descriptor lives as long as the Bundle.
 type Bundle struct {
 	path    string
+	file    *os.File
 	index   *Index
 	members map[string]section
 }
 
 // OpenBundle opens the bundle at path. With the path of a minisign public key its
 // signature, path with the ending .minisig, must be by that key; an empty key accepts any
-// bundle. The reader verifies content, as from every source.
+// bundle. The index comes from the bytes that were verified. The reader verifies content, as
+// from every source.
 func OpenBundle(path, publicKey string) (*Bundle, error) {
-	if publicKey != "" {
-		if err := verifySignature(path, publicKey); err != nil {
-			return nil, fmt.Errorf("bundle %s: %w", path, err)
-		}
-	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening bundle: %w", err)
 	}
-	defer file.Close()
-	document, members, err := bundleMembers(file)
+	b := &Bundle{path: path, file: file}
+	read := func(r io.Reader) error {
+		document, members, err := bundleMembers(r, file)
+		b.index, b.members = &document.Index, members
+		return err
+	}
+	if publicKey == "" {
+		err = read(file)
+	} else {
+		err = readSigned(file, path, publicKey, read)
+	}
 	if err != nil {
+		_ = file.Close()
 		return nil, fmt.Errorf("bundle %s: %w", path, err)
 	}
-	return &Bundle{path, &document.Index, members}, nil
+	return b, nil
 }
 
 // String names the bundle.
@@ -70,26 +80,9 @@ func (b *Bundle) Open(ctx context.Context, a Artifact, ref Ref, want Offer, _ in
 	}
 	entry, _ := b.index.Find(ref)
 	member := b.members[entry.File]
-	file, err := os.Open(b.path)
+	decoder, err := zstd.NewReader(io.NewSectionReader(b.file, member.offset, member.size))
 	if err != nil {
 		return resumable.Content{}, fmt.Errorf("%s: %w", b, err)
 	}
-	decoder, err := zstd.NewReader(io.NewSectionReader(file, member.offset, member.size))
-	if err != nil {
-		_ = file.Close()
-		return resumable.Content{}, fmt.Errorf("%s: %w", b, err)
-	}
-	content := bundledContent{decoder, file}
-	return resumable.Content{ReadCloser: content, Total: entry.Size}, nil
-}
-
-type bundledContent struct {
-	*zstd.Decoder
-	file *os.File
-}
-
-// Close frees the decoder and closes the bundle.
-func (c bundledContent) Close() error {
-	c.Decoder.Close()
-	return c.file.Close()
+	return resumable.Content{ReadCloser: decoder.IOReadCloser(), Total: entry.Size}, nil
 }

@@ -2,6 +2,7 @@ package images
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ const followsKubernetes = "kubernetes"
 type Catalogue struct {
 	// Default is the default Kubernetes version.
 	Default string `yaml:"default"`
-	// Releases maps a Kubernetes version to the version of every artifact
-	// that does not follow it.
+	// Releases maps a Kubernetes version to the version of every set, and of every
+	// artifact that has no set and does not follow it.
 	Releases  map[string]map[string]string `yaml:"releases"`
 	Artifacts []Artifact                   `yaml:"artifacts"`
 }
@@ -36,12 +37,21 @@ type Artifact struct {
 	Name    string `yaml:"name"`
 	Kind    Kind   `yaml:"kind"`
 	Follows string `yaml:"follows,omitempty"`
+	// Set is the set that the artifact belongs to. The artifacts of a set have one
+	// version, and only some clusters need them.
+	Set string `yaml:"set,omitempty"`
 	// URL is the publisher's address, Sums that of the publisher's SHA-256
 	// file: either a bare digest or lines of "digest  file name".
 	URL  string `yaml:"url,omitempty"`
 	Sums string `yaml:"sums,omitempty"`
+	// Digests has the SHA-256 of the content by version, where the publisher has no
+	// SHA-256 file.
+	Digests map[string]string `yaml:"digests,omitempty"`
 	// Image is the full image name with its tag.
 	Image string `yaml:"image,omitempty"`
+	// Chart is the name of a chart in its repository, whose address is URL; empty for one in a
+	// registry, whose URL begins with oci://.
+	Chart string `yaml:"-"`
 	// Members are the paths inside an archive that deployer uses, spelled as
 	// in the archive.
 	Members []string `yaml:"members,omitempty"`
@@ -65,6 +75,9 @@ func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 	}
 	return c, nil
 }
+
+// Add adds artifacts of an inventory to the catalogue.
+func (c *Catalogue) Add(artifacts ...Artifact) { c.Artifacts = append(c.Artifacts, artifacts...) }
 
 // KubernetesVersions lists the versions that can be installed, sorted as text.
 func (c *Catalogue) KubernetesVersions() []string {
@@ -90,6 +103,17 @@ func (c *Catalogue) Names() []string {
 	return names
 }
 
+// Sets lists the sets of artifacts in catalogue order.
+func (c *Catalogue) Sets() []string {
+	var sets []string
+	for _, a := range c.Artifacts {
+		if a.Set != "" && !slices.Contains(sets, a.Set) {
+			sets = append(sets, a.Set)
+		}
+	}
+	return sets
+}
+
 // Version returns the version of the named artifact that belongs to a
 // Kubernetes version; an empty one means the default.
 func (c *Catalogue) Version(name, kubernetes string) (string, error) {
@@ -108,7 +132,21 @@ func (c *Catalogue) Version(name, kubernetes string) (string, error) {
 	if a.Follows == followsKubernetes {
 		return kubernetes, nil
 	}
-	return release[name], nil
+	return release[a.VersionKey()], nil
+}
+
+// VersionKey returns the name under which releases and indexes of directories have the
+// artifact's version: that of its set, else its own.
+func (a Artifact) VersionKey() string { return cmp.Or(a.Set, a.Name) }
+
+// versionKey returns the version key of the named artifact; that of an artifact which the
+// catalogue does not have is its name.
+func (c *Catalogue) versionKey(name string) string {
+	a, err := c.Artifact(name)
+	if err != nil {
+		return name
+	}
+	return a.VersionKey()
 }
 
 // ImageName returns the full name with tag of the image on hosts; empty for other
@@ -140,11 +178,18 @@ func (c *Catalogue) check() error {
 		seen[a.Name] = true
 		problems = append(problems, a.check())
 	}
+	keys := map[string]bool{}
+	for _, a := range c.Artifacts {
+		if a.Set != "" && seen[a.Set] {
+			problems = append(problems, fmt.Errorf("artifact %s: the set %s has the name of an artifact", a.Name, a.Set))
+		}
+		keys[a.VersionKey()] = true
+	}
 	if _, ok := c.Releases[c.Default]; !ok {
 		problems = append(problems, fmt.Errorf("default %s is not among the releases", c.Default))
 	}
 	for _, kubernetes := range c.KubernetesVersions() {
-		problems = append(problems, c.checkRelease(kubernetes, seen))
+		problems = append(problems, c.checkRelease(kubernetes, keys))
 	}
 	return errors.Join(problems...)
 }
@@ -158,7 +203,7 @@ func (c *Catalogue) checkRelease(kubernetes string, known map[string]bool) error
 		}
 	}
 	for _, a := range c.Artifacts {
-		if a.Follows == "" && release[a.Name] == "" {
+		if a.Follows == "" && release[a.VersionKey()] == "" {
 			problems = append(problems, fmt.Errorf("release %s: no version for %s", kubernetes, a.Name))
 		}
 		if a.Follows != "" && release[a.Name] != "" {
@@ -169,15 +214,16 @@ func (c *Catalogue) checkRelease(kubernetes string, known map[string]bool) error
 }
 
 func (a Artifact) check() error {
+	if a.Follows != "" && a.Set != "" {
+		return fmt.Errorf("artifact %s: follows and set exclude each other", a.Name)
+	}
 	if a.Follows != "" && a.Follows != followsKubernetes {
 		return fmt.Errorf("artifact %s: follows %q, only %q can be followed", a.Name, a.Follows, followsKubernetes)
 	}
 	switch a.Kind {
 	case KindFile, KindArchive:
-		for _, address := range []string{a.URL, a.Sums} {
-			if u, err := url.Parse(address); err != nil || u.Scheme == "" || u.Host == "" {
-				return fmt.Errorf("artifact %s: url and sums must be full addresses, not %q", a.Name, address)
-			}
+		if err := a.checkAddresses(); err != nil {
+			return err
 		}
 		if a.Kind == KindArchive && len(a.Members) == 0 {
 			return fmt.Errorf("artifact %s: an archive must name its members", a.Name)
@@ -188,6 +234,28 @@ func (a Artifact) check() error {
 		}
 	default:
 		return fmt.Errorf("artifact %s: unknown kind %q", a.Name, a.Kind)
+	}
+	return nil
+}
+
+// checkAddresses checks the addresses of a file or an archive, and its digests.
+func (a Artifact) checkAddresses() error {
+	addresses := []string{a.URL, a.Sums}
+	if len(a.Digests) > 0 {
+		if a.Sums != "" {
+			return fmt.Errorf("artifact %s: sums and digests exclude each other", a.Name)
+		}
+		addresses = addresses[:1]
+	}
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err != nil || u.Scheme == "" || u.Host == "" {
+			return fmt.Errorf("artifact %s: url and sums must be full addresses, not %q", a.Name, address)
+		}
+	}
+	for _, version := range slices.Sorted(maps.Keys(a.Digests)) {
+		if !isDigest(a.Digests[version]) {
+			return fmt.Errorf("artifact %s: the digest of %s is not a SHA-256 in lower-case hex", a.Name, version)
+		}
 	}
 	return nil
 }

@@ -48,6 +48,12 @@ func TestEmbeddedAddresses(t *testing.T) {
 		"pause":                   "registry.k8s.io/pause:3.10.1",
 		"nginx":                   "docker.io/library/nginx:1.28.0",
 		"haproxy":                 "docker.io/library/haproxy:3.2.4",
+		"calico-node":             "quay.io/calico/node:v3.31.7",
+		"calico-cni":              "quay.io/calico/cni:v3.31.7",
+		"calico-typha":            "quay.io/calico/typha:v3.31.7",
+		"calico-kube-controllers": "quay.io/calico/kube-controllers:v3.31.7",
+		"calicoctl":               "https://github.com/projectcalico/calico/releases/download/v3.31.7/calicoctl-linux-arm64 https://github.com/projectcalico/calico/releases/download/v3.31.7/SHA256SUMS",
+		"calico-crds":             "https://raw.githubusercontent.com/projectcalico/calico/v3.31.7/manifests/crds.yaml",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -70,6 +76,12 @@ func TestReadCatalogueRefuses(t *testing.T) {
 		{"twice", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- " + good + "\n- " + good, "listed twice"},
 		{"no sums", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- {name: a, kind: file, url: \"https://x/y\"}", "must be full addresses"},
 		{"archive without members", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- {name: a, kind: archive, url: \"https://x/y\", sums: \"https://x/z\"}", "must name its members"},
+		{"sums and digests", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- {name: a, kind: file, url: \"https://x/y\", sums: \"https://x/z\", digests: {v1: ab}}", "exclude each other"},
+		{"short digest", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- {name: a, kind: file, url: \"https://x/y\", digests: {v1: ab}}", "digest of v1 is not a SHA-256"},
+		{"set with the name of an artifact", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- " + good + "\n- {name: b, kind: image, set: a, image: \"x:{version}\"}", "the set a has the name of an artifact"},
+		{"set that follows", "default: v1\nreleases: {v1: {}}\nartifacts:\n- {name: a, kind: image, set: s, follows: kubernetes, image: \"x:{version}\"}", "follows and set exclude each other"},
+		{"no version of a set", "default: v1\nreleases: {v1: {}}\nartifacts:\n- {name: a, kind: image, set: s, image: \"x:{version}\"}", "release v1: no version for a"},
+		{"version of a member", "default: v1\nreleases: {v1: {s: 1, a: 1}}\nartifacts:\n- {name: a, kind: image, set: s, image: \"x:{version}\"}", "release v1: no artifact a"},
 		{"image without tag", "default: v1\nreleases: {v1: {a: 1}}\nartifacts:\n- {name: a, kind: image, image: x/y}", "must end in :{version}"},
 		{"no version", "default: v1\nreleases: {v1: {}}\nartifacts:\n- " + good, "release v1: no version for a"},
 		{"unknown artifact", "default: v1\nreleases: {v1: {a: 1, b: 2}}\nartifacts:\n- " + good, "release v1: no artifact b"},
@@ -92,8 +104,8 @@ type fixedVersions struct {
 func (s fixedVersions) Versions() map[string]string { return s.versions }
 
 func TestRefsPrecedence(t *testing.T) {
-	r := &Resolver{Catalogue: embeddedCatalogue(t), Source: fixedVersions{versions: map[string]string{"runc": "1.1.5", "nginx": "1.22.1"}}}
-	refs, err := r.Refs("v1.35.4", "amd64", map[string]string{"nginx": "1.29.0"}, "kubelet", "etcd", "runc", "nginx")
+	r := &Resolver{Catalogue: embeddedCatalogue(t), Source: fixedVersions{versions: map[string]string{"runc": "1.1.5", "nginx": "1.22.1", "calico": "v3.28.4"}}}
+	refs, err := r.Refs("v1.35.4", "amd64", map[string]string{"nginx": "1.29.0"}, "kubelet", "etcd", "runc", "nginx", "calico-cni", "calicoctl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +114,8 @@ func TestRefsPrecedence(t *testing.T) {
 		{"etcd", "v3.6.8", "amd64"},     // the catalogue
 		{"runc", "1.1.5", "amd64"},      // the source
 		{"nginx", "1.29.0", "amd64"},    // the override, before the source
+		{"calico-cni", "v3.28.4", "amd64"},
+		{"calicoctl", "v3.28.4", "amd64"}, // the source, for all artifacts of the set
 	}
 	if diff := cmp.Diff(want, refs); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -161,6 +162,33 @@ func TestFetchFaults(t *testing.T) {
 				t.Errorf("the store holds %v (%v)", stored, err)
 			}
 		})
+	}
+}
+
+// TestFetchWithDigestsOfTheCatalogue: content without a checksum file is compared with the
+// digest of the catalogue, and a version without one is refused before the download.
+func TestFetchWithDigestsOfTheCatalogue(t *testing.T) {
+	content := payload(1000)
+	p := newPublisher(t)
+	p.files["/v1/list"], p.files["/v2/list"], p.files["/v3/list"] = content, content, content
+	c, err := ReadCatalogue(strings.NewReader(fmt.Sprintf("default: v1\nreleases: {v1: {list: v1}}\nartifacts:\n"+
+		"- {name: list, kind: file, url: \"%s/{version}/list\", digests: {v1: %s, v2: %s}}", p.URL, hexOf(content), hexOf([]byte("other")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newResolver(t, c, NewUpstream(nil))
+	for version, want := range map[string]string{"v1": "", "v2": "digest mismatch", "v3": "the catalogue has none for this version"} {
+		ref := Ref{Name: "list", Version: version, Arch: "amd64"}
+		err := r.Fetch(t.Context(), []Ref{ref}, nil)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", version, err, want)
+		}
+		if _, err := r.Resolve(t.Context(), ref); (err == nil) != (want == "") {
+			t.Errorf("%s: Resolve gives %v", version, err)
+		}
+	}
+	if p.asked("/v3/list") > 0 {
+		t.Error("content without a digest was requested")
 	}
 }
 

@@ -66,7 +66,17 @@ func (r *httpSource) Offer(ctx context.Context, a Artifact, ref Ref) (Offer, err
 	if a.Kind == KindImage {
 		return r.offerImage(ctx, a, ref)
 	}
+	if a.Kind == KindChart {
+		return r.offerChart(ctx, a, ref)
+	}
 	sumsAddress, address := r.locate(a.SumsAddress(ref)), r.locate(a.Address(ref))
+	if len(a.Digests) > 0 {
+		digest, ok := a.Digests[ref.Version]
+		if !ok {
+			return Offer{}, final{fmt.Errorf("%s: its publisher states no digest, and the catalogue has none for this version: take the version of the catalogue, or a directory or bundle as source", ref)}
+		}
+		return Offer{SHA256: digest, Address: publicAddress(address)}, nil
+	}
 	answer, err := r.get(ctx, sumsAddress, 0)
 	if err != nil {
 		return Offer{}, err
@@ -86,6 +96,9 @@ func (r *httpSource) Offer(ctx context.Context, a Artifact, ref Ref) (Offer, err
 func (r *httpSource) Open(ctx context.Context, a Artifact, ref Ref, want Offer, offset int64) (resumable.Content, error) {
 	if a.Kind == KindImage {
 		return r.openImage(ctx, a, ref, want)
+	}
+	if a.Kind == KindChart {
+		return r.openChart(ctx, a, ref, want, offset)
 	}
 	return r.get(ctx, r.locate(a.Address(ref)), offset)
 }

@@ -13,22 +13,37 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// OpenImage opens an archive that WriteImage made. The image reads layers from the
-// file on demand, so the file must stay.
+// OpenImage opens an archive that WriteImage made. The image reads layers on demand from the
+// open file, whatever has its name by then.
 func OpenImage(path string) (v1.Image, error) {
-	archive := &imageArchive{path: path, members: map[string]section{}}
-	if err := archive.read(); err != nil {
-		return nil, fmt.Errorf("image archive %s: %w", path, err)
+	archive, err := openArchive(path)
+	if err != nil {
+		return nil, err
 	}
 	return v1partial.CompressedToImage(archive)
 }
 
+// openArchive opens an archive, whose descriptor lives as long as the result.
+func openArchive(path string) (*imageArchive, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("image archive: %w", err)
+	}
+	archive := &imageArchive{path: path, file: file, members: map[string]section{}}
+	if err := archive.read(); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("image archive %s: %w", path, err)
+	}
+	return archive, nil
+}
+
 // ArchiveName returns the full name with tag of the image in an archive that WriteImage made.
 func ArchiveName(path string) (string, error) {
-	archive := &imageArchive{path: path, members: map[string]section{}}
-	if err := archive.read(); err != nil {
-		return "", fmt.Errorf("image archive %s: %w", path, err)
+	archive, err := openArchive(path)
+	if err != nil {
+		return "", err
 	}
+	defer archive.file.Close()
 	name := archive.descriptor.Annotations[annotationImageName]
 	if name == "" {
 		return "", fmt.Errorf("image archive %s: the image in it has no name", path)
@@ -43,6 +58,7 @@ type section struct{ offset, size int64 }
 // rest.
 type imageArchive struct {
 	path             string
+	file             *os.File
 	members          map[string]section
 	descriptor       v1.Descriptor
 	manifest, config []byte
@@ -50,12 +66,7 @@ type imageArchive struct {
 }
 
 func (a *imageArchive) read() error {
-	file, err := os.Open(a.path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	archive := tar.NewReader(file)
+	archive := tar.NewReader(a.file)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -65,14 +76,14 @@ func (a *imageArchive) read() error {
 			return err
 		}
 		// The reader of the tar has read only the header.
-		offset, err := file.Seek(0, io.SeekCurrent)
+		offset, err := a.file.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return err
 		}
 		a.members[header.Name] = section{offset, header.Size}
 	}
 	var index v1.IndexManifest
-	content, err := a.content(file, "index.json")
+	content, err := a.content("index.json")
 	if err != nil {
 		return err
 	}
@@ -83,7 +94,7 @@ func (a *imageArchive) read() error {
 		return fmt.Errorf("index.json names %d images, not one", len(index.Manifests))
 	}
 	a.descriptor = index.Manifests[0]
-	if a.manifest, err = a.blob(file, a.descriptor.Digest); err != nil {
+	if a.manifest, err = a.blob(a.descriptor.Digest); err != nil {
 		return err
 	}
 	var manifest v1.Manifest
@@ -94,22 +105,22 @@ func (a *imageArchive) read() error {
 	for _, l := range manifest.Layers {
 		a.layers[l.Digest] = l
 	}
-	a.config, err = a.blob(file, manifest.Config.Digest)
+	a.config, err = a.blob(manifest.Config.Digest)
 	return err
 }
 
-func (a *imageArchive) content(file io.ReaderAt, name string) ([]byte, error) {
+func (a *imageArchive) content(name string) ([]byte, error) {
 	const limit = 16 << 20 // manifests and configurations are a few kilobytes
 	member, ok := a.members[name]
 	if !ok || member.size > limit {
 		return nil, fmt.Errorf("no usable member %s", name)
 	}
-	return io.ReadAll(io.NewSectionReader(file, member.offset, member.size))
+	return io.ReadAll(io.NewSectionReader(a.file, member.offset, member.size))
 }
 
 // blob returns a small blob whose digest it has verified.
-func (a *imageArchive) blob(file io.ReaderAt, digest v1.Hash) ([]byte, error) {
-	content, err := a.content(file, blobPath(digest))
+func (a *imageArchive) blob(digest v1.Hash) ([]byte, error) {
+	content, err := a.content(blobPath(digest))
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +158,5 @@ func (l archivedLayer) Compressed() (io.ReadCloser, error) {
 	if !ok {
 		return nil, fmt.Errorf("image archive %s: no member %s", l.archive.path, blobPath(l.descriptor.Digest))
 	}
-	file, err := os.Open(l.archive.path)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.NewSectionReader(file, member.offset, member.size), file}, nil
+	return io.NopCloser(io.NewSectionReader(l.archive.file, member.offset, member.size)), nil
 }

@@ -20,8 +20,8 @@ const IndexName = "artifacts.yaml"
 // it is all a site without internet needs.
 type Index struct {
 	// Versions overrides the versions of the catalogue for artifacts that this
-	// directory has only in another version, by artifact name. A builder that takes
-	// runc from Debian writes its version here.
+	// directory has only in another version, by the name of the artifact or of its set.
+	// A builder that takes runc from Debian writes its version here.
 	Versions map[string]string `yaml:"versions,omitempty"`
 	Entries  []IndexEntry      `yaml:"artifacts"`
 }

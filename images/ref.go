@@ -17,6 +17,9 @@ const (
 	// KindImage is one container image for one platform, kept as a tar in OCI
 	// image layout that `ctr -n k8s.io images import` takes.
 	KindImage Kind = "image"
+	// KindChart is a chart of Helm, a gzip-compressed tar. No catalogue has charts: inventories
+	// name them.
+	KindChart Kind = "chart"
 )
 
 // Ref names one artifact exactly. Arch is in Go's spelling: amd64, arm64.

@@ -51,7 +51,11 @@ func (r *Resolver) version(name, kubernetes string, overrides map[string]string)
 	if err != nil {
 		return "", err
 	}
-	if own := r.Source.Versions()[name]; own != "" {
+	a, err := r.Catalogue.Artifact(name)
+	if err != nil {
+		return "", err
+	}
+	if own := r.Source.Versions()[a.VersionKey()]; own != "" {
 		version = own
 	}
 	if override := overrides[name]; override != "" {

@@ -15,7 +15,7 @@ type Source interface {
 	// String names the source in messages.
 	String() string
 	// Versions returns the versions of artifacts that the source has instead of those
-	// of the catalogue, by artifact name. Versions may return nil.
+	// of the catalogue, by the name of the artifact or of its set. Versions may return nil.
 	Versions() map[string]string
 	// Offer returns the digest that the publisher states for the artifact,
 	// without its content. An offer has SHA256, or Manifest for images, or

@@ -48,6 +48,7 @@ func (b *builder) addGroups() {
 
 func (b *builder) checkGroupName(e strictyaml.Entry[groupSection]) {
 	name := e.Key
+	b.checkTaints(e.Pos, e.Value.Taints)
 	other, isHost := b.inv.index[name]
 	switch {
 	case !groupShape.MatchString(name):

@@ -1,6 +1,9 @@
 package inventory
 
 import (
+	"cmp"
+	"net"
+	"strconv"
 	"strings"
 
 	"deployer/strictyaml"
@@ -10,6 +13,7 @@ import (
 func (b *builder) addHosts() {
 	b.inv.index = map[string]int{}
 	for i, e := range b.file.Hosts {
+		b.checkTaints(e.Pos, e.Value.Taints)
 		names, err := Expand(e.Key)
 		if err != nil {
 			b.errorf(e.Pos, "host %v", err)
@@ -19,9 +23,11 @@ func (b *builder) addHosts() {
 			b.errorf(e.Pos, "more than %d hosts", MaxHosts)
 			return
 		}
-		addresses := b.addresses(e, names)
+		addresses, nodes, external := b.addresses(e, "address", e.Value.Address, names),
+			b.addresses(e, "node_address", e.Value.NodeAddress, names), b.addresses(e, "external_address", e.Value.ExternalAddress, names)
 		for j, name := range names {
-			b.addHost(i, name, addresses[j])
+			address, port := b.splitPort(e, name, cmp.Or(addresses[j], name))
+			b.addHost(i, Host{Name: name, Address: address, NodeAddress: nodes[j], ExternalAddress: external[j], Pos: e.Pos}, port)
 		}
 	}
 	if len(b.inv.Hosts) == 0 && len(b.errs) == 0 {
@@ -29,8 +35,9 @@ func (b *builder) addHosts() {
 	}
 }
 
-func (b *builder) addHost(entry int, name, address string) {
-	e := b.file.Hosts[entry]
+// addHost adds a host of an entry. port is the one that its address has; 0 for none.
+func (b *builder) addHost(entry int, h Host, port int) {
+	e, name := b.file.Hosts[entry], h.Name
 	if err := checkHostName(name); err != nil {
 		b.errorf(e.Pos, "%v", err)
 		return
@@ -42,40 +49,71 @@ func (b *builder) addHost(entry int, name, address string) {
 	}
 	b.inv.index[name] = len(b.inv.Hosts)
 	b.entry = append(b.entry, entry)
-	b.inv.Hosts = append(b.inv.Hosts, Host{Name: name, Address: address, Pos: e.Pos})
+	b.inv.Hosts = append(b.inv.Hosts, h)
+	b.inv.ports = append(b.inv.ports, port)
 }
 
-// addresses returns the address of each name of an entry.
-func (b *builder) addresses(e strictyaml.Entry[hostSection], names []string) []string {
-	if e.Value.Address == "" {
-		return names
+// splitPort splits an address as ADDRESS:PORT, in which many hosts behind one address can have a range
+// of ports. An IPv6 address has no port here.
+func (b *builder) splitPort(e strictyaml.Entry[hostSection], name, text string) (address string, port int) {
+	address, digits, ok := strings.Cut(text, ":")
+	if !ok || strings.Contains(digits, ":") {
+		return text, 0
 	}
-	out, err := Expand(strings.TrimSpace(e.Value.Address))
+	port, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || port < 1 || port > 65535:
+		b.errorf(e.Pos, "host %s: port %q of address %s is not from 1 to 65535", name, digits, address)
+	case e.Value.SSH.Node != nil && valueOf(e.Value.SSH.Node, "port") != nil:
+		b.errorf(e.Pos, "host %s has the port %d in its address, and ssh.port, too; keep one", name, port)
+	}
+	return address, port
+}
+
+// addresses returns the address of each name of an entry that a key gives; empty ones without the
+// key.
+func (b *builder) addresses(e strictyaml.Entry[hostSection], key, text string, names []string) []string {
+	none := make([]string, len(names)) // also after an error, so that the rest of the file can be checked
+	if text == "" {
+		return none
+	}
+	out, err := Expand(strings.TrimSpace(text))
 	switch {
 	case err != nil:
-		b.errorf(e.Pos, "address of host %v", err)
+		b.errorf(e.Pos, "%s of host %v", key, err)
 	case len(out) != len(names):
-		b.errorf(e.Pos, "%s is %s, but address %s is %s; there must be one address for each host",
-			e.Key, plural(len(names), "host"), e.Value.Address, plural(len(out), "address"))
+		b.errorf(e.Pos, "%s is %s, but %s %s is %s; there must be one address for each host",
+			e.Key, plural(len(names), "host"), key, text, plural(len(out), "address"))
 	default:
 		return out
 	}
-	return names // so that the rest of the file can be checked
+	return none
 }
 
+// checkAddresses checks the addresses of the merged hosts. Several hosts may be behind one
+// address, as virtual machines and hosts behind NAT are, on a port each.
 func (b *builder) checkAddresses() {
 	seen := make(map[string]int, len(b.inv.Hosts))
 	for i, h := range b.inv.Hosts {
-		if err := checkAddress(h.Address); err != nil {
+		if err := checkNodeAddress(h.NodeAddress); h.NodeAddress != "" && err != nil {
+			b.errorf(h.Pos, "host %s: %v", h.Name, err)
+		}
+		if err := checkAddress("external_address", h.ExternalAddress); h.ExternalAddress != "" && err != nil {
+			b.errorf(h.Pos, "host %s: %v", h.Name, err)
+		}
+		if err := checkAddress("address", h.Address); err != nil {
 			b.errorf(h.Pos, "host %s: %v", h.Name, err)
 			continue
 		}
-		key := sameAddress(h.Address)
+		key := net.JoinHostPort(sameAddress(h.Address), strconv.Itoa(cmp.Or(h.SSH.Port, defaultPort)))
 		if other, ok := seen[key]; ok {
-			b.errorf(h.Pos, "host %s has the address %s of host %s on line %d",
+			b.errorf(h.Pos, "host %s has the address %s of host %s on line %d; hosts behind one address need a port each: write address: ADDRESS:PORT, or ssh: {port: ...}",
 				h.Name, h.Address, b.inv.Hosts[other].Name, b.inv.Hosts[other].Pos.Line)
 			continue
 		}
 		seen[key] = i
 	}
 }
+
+// defaultPort is the port of SSH servers.
+const defaultPort = 22

@@ -37,6 +37,7 @@ type Inventory struct {
 	index   map[string]int
 	secrets []string
 	layers  [][]layer // of each host, by rising precedence
+	ports   []int     // of each host, the port that its address has; 0 for none
 }
 
 // Host is a machine with all its settings, merged.
@@ -44,9 +45,20 @@ type Inventory struct {
 // Its maps are its own; changing them changes no other host.
 type Host struct {
 	Name    string
-	Address string // an IP address, or a name to be looked up
-	SSH     SSH
-	Vars    map[string]any
+	Address string // of the SSH server: an IP address, or a name to be looked up
+	// NodeAddress is the IP address at which the other hosts of the cluster reach the host;
+	// empty when it is Address.
+	NodeAddress string
+	// NodeAddressChoice selects NodeAddress where the inventory does not give it. NodeAddress is
+	// empty until the choice is recorded beside the inventory.
+	NodeAddressChoice   NodeAddressChoice
+	NodeAddressRecorded bool // NodeAddress comes from the file beside the inventory
+	// ExternalAddress is the IP address or name at which clients outside of the cluster reach
+	// the host; empty when they use the node's address.
+	ExternalAddress string
+
+	SSH  SSH
+	Vars map[string]any
 	// Overrides are the component settings of groups and the host, merged deeply.
 	Overrides map[string]any
 	Labels    map[string]string

@@ -15,21 +15,33 @@ type layer struct {
 	overrides *yaml.Node
 	labels    strictyaml.Map[string]
 	taints    []taint
+	choice    NodeAddressChoice
 }
 
 // fileLayer, groupLayer and hostLayer read the layers from the sections.
 func fileLayer(f *file) layer {
-	return layer{name: "all", ssh: f.SSH.Node, vars: f.Vars.Node}
+	return layer{name: "all", ssh: f.SSH.Node, vars: f.Vars.Node, choice: NodeAddressChoice{string(f.Network), string(f.Interface)}}
 }
 
 func groupLayer(e strictyaml.Entry[groupSection]) layer {
 	g := e.Value
-	return layer{"group " + e.Key, "", g.SSH.Node, g.Vars.Node, g.Overrides.Node, g.Labels, g.Taints}
+	return layer{"group " + e.Key, "", g.SSH.Node, g.Vars.Node, g.Overrides.Node, g.Labels, g.Taints, NodeAddressChoice{string(g.Network), string(g.Interface)}}
 }
 
 func hostLayer(e strictyaml.Entry[hostSection]) layer {
 	h := e.Value
-	return layer{"host " + e.Key, "", h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints}
+	return layer{"host " + e.Key, "", h.SSH.Node, h.Vars.Node, h.Overrides.Node, h.Labels, h.Taints, NodeAddressChoice{string(h.Network), string(h.Interface)}}
+}
+
+// checkTaints reports two taints of one section that a node cannot have together.
+func (b *builder) checkTaints(pos strictyaml.Pos, taints []taint) {
+	seen := map[string]taint{}
+	for _, t := range taints {
+		if first, has := seen[t.id()]; has {
+			b.errorf(pos, "taints %s and %s have the same key and effect, and a node has one of them: remove one", first, t)
+		}
+		seen[t.id()] = t
+	}
 }
 
 // pick returns one section of each layer, by rising precedence.

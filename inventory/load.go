@@ -1,9 +1,12 @@
 package inventory
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"deployer/strictyaml"
 )
@@ -17,7 +20,10 @@ import (
 // Options, belong to the inventory.
 func Load(path string, o Options) (*Inventory, error) {
 	data, err := o.read(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return nil, directoryError(path)
+	case err != nil:
 		return nil, fmt.Errorf("reading inventory: %w", err)
 	}
 	dir, home, err := places(path)
@@ -80,20 +86,21 @@ type source struct {
 	data      []byte
 	dir, home string // absolute directory of the file, and of the user
 	env       func(string) (string, bool)
-	read      func(path string) ([]byte, error) // reads the files of extends
+	read      func(path string) ([]byte, error) // reads the files of extends, and the chosen node addresses
 }
 
 func parse(from source, vars *varsDirs) (*Inventory, error) {
 	root, secrets, err := from.extended()
 	if root == nil {
-		return nil, err
+		return nil, cmp.Or(ofAnsible(from.name, from.data), err)
 	}
-	b := &builder{home: from.home, vars: vars, inv: &Inventory{File: from.name, Dir: from.dir, secrets: secrets}}
+	b := &builder{home: from.home, read: from.read, vars: vars, inv: &Inventory{File: from.name, Dir: from.dir, secrets: secrets}}
 	b.err(err)
 	b.err(strictyaml.Decode(from.name, root, &b.file))
 	b.build()
 	if err := strictyaml.Join(b.errs...); err != nil {
-		return &Inventory{File: from.name, Dir: from.dir, Cluster: b.inv.Cluster, Artifacts: b.inv.Artifacts, secrets: secrets}, err
+		err = cmp.Or(ofAnsible(from.name, from.data), err)
+		return &Inventory{File: from.name, Dir: from.dir, Cluster: b.inv.Cluster, Artifacts: b.inv.Artifacts, secrets: b.inv.secrets}, err
 	}
 	return b.inv, nil
 }
@@ -103,6 +110,7 @@ func parse(from source, vars *varsDirs) (*Inventory, error) {
 type builder struct {
 	file file
 	home string
+	read func(path string) ([]byte, error)
 	inv  *Inventory
 	errs []error
 	// entry is the index in file.Hosts of each host's entry.
@@ -131,12 +139,13 @@ func (b *builder) build() {
 		b.errorf(strictyaml.Pos{File: b.inv.File}, "forks must not be negative")
 	}
 	b.addHosts()
-	b.checkAddresses()
 	b.addGroups()
 	b.addRoles()
 	b.addLimits()
 	b.addVarsFiles()
 	b.mergeHosts()
+	b.chooseNodeAddresses()
+	b.checkAddresses()
 	b.resolveBastions()
 }
 

@@ -214,3 +214,27 @@ func TestSectionsKeepTheirPlaces(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestHostsBehindOneAddress: virtual machines and hosts behind NAT share an address and
+// have a port each, which a group may give, too.
+func TestHostsBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	inv, err := Parse("inventory.yaml", []byte(`
+hosts:
+  box1: {address: 127.0.0.1}
+  box2: {address: 127.0.0.1, ssh: {port: 2200}}
+  box3: {address: "::ffff:127.0.0.1"}
+  under: {address: Box_4.example}
+groups: {late: {hosts: [box3], ssh: {port: 2201}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []int
+	for _, h := range inv.Hosts {
+		ports = append(ports, h.SSH.Port)
+	}
+	if diff := cmp.Diff([]int{0, 2200, 2201, 0}, ports); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,6 +47,7 @@ func (b *builder) mergeHosts() {
 			done[key.String()] = m
 		}
 		m.give(h)
+		h.SSH.Port = cmp.Or(b.inv.ports[i], h.SSH.Port)
 		b.inv.layers = append(b.inv.layers, layers)
 	}
 }
@@ -57,6 +59,7 @@ type merged struct {
 	overrides map[string]any
 	labels    map[string]string
 	taints    []string
+	choice    NodeAddressChoice
 }
 
 func (b *builder) merge(layers []layer) merged {
@@ -66,6 +69,7 @@ func (b *builder) merge(layers []layer) merged {
 	_ = strictyaml.Decode(b.inv.File, overridesOf(layers), &m.overrides)
 	taints := map[string]string{}
 	for _, l := range layers {
+		m.choice = NodeAddressChoice{cmp.Or(l.choice.Network, m.choice.Network), cmp.Or(l.choice.Interface, m.choice.Interface)}
 		for _, e := range l.labels {
 			if !labelKey.MatchString(e.Key) || !labelValue.MatchString(e.Value) {
 				b.errorf(e.Pos, "%s=%s is not a label of Kubernetes", e.Key, e.Value)
@@ -121,6 +125,7 @@ func (m merged) give(h *Host) {
 	h.Overrides = cloneValue(m.overrides).(map[string]any)
 	h.Labels = maps.Clone(m.labels)
 	h.Taints = slices.Clone(m.taints)
+	h.NodeAddressChoice = m.choice
 }
 
 func cloneValue(v any) any {

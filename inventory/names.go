@@ -10,11 +10,14 @@ import (
 var (
 	// hostShape matches RFC 1123 labels in lower case, joined by dots: the node names that
 	// Kubernetes accepts (apimachinery, DNS-1123 subdomain).
-	hostShape  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	groupShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	labelKey   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
-	allDigits  = regexp.MustCompile(`(^|\.)[0-9]+$`)
+	hostShape = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	// addressShape matches names that are looked up: those of hosts, and names with _, which
+	// /etc/hosts and the client configuration of OpenSSH may have.
+	addressShape = regexp.MustCompile(`^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$`)
+	groupShape   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+	labelKey     = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+	labelValue   = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+	allDigits    = regexp.MustCompile(`(^|\.)[0-9]+$`)
 )
 
 func checkHostName(name string) error {
@@ -36,21 +39,35 @@ func checkHostName(name string) error {
 	return fmt.Errorf("host name %q may only have lower case letters, digits, dashes and dots", name)
 }
 
-func checkAddress(address string) error {
+// checkAddress checks the IP address or name that a key gives a host.
+func checkAddress(key, address string) error {
 	if _, err := netip.ParseAddr(address); err == nil {
 		return nil
 	}
 	if ap, err := netip.ParseAddrPort(address); err == nil {
-		return fmt.Errorf("address %q contains a port; write address: %s and ssh: {port: %d}", address, ap.Addr(), ap.Port())
+		if key == "address" { // of IPv6, whose brackets are those of ranges, too
+			return fmt.Errorf("address %q contains a port; write address: %s and ssh: {port: %d}", address, ap.Addr(), ap.Port())
+		}
+		return fmt.Errorf("%s %q contains a port; write the address alone", key, address)
 	}
 	if _, err := netip.ParsePrefix(address); err == nil {
-		return fmt.Errorf("address %q contains a prefix length; write the address alone", address)
+		return fmt.Errorf("%s %q contains a prefix length; write the address alone", key, address)
 	}
 	lower := strings.ToLower(strings.TrimSuffix(address, "."))
-	if len(lower) > 253 || !hostShape.MatchString(lower) || allDigits.MatchString(lower) {
-		return fmt.Errorf("address %q is neither an IP address nor a name", address)
+	if len(lower) > 253 || !addressShape.MatchString(lower) || allDigits.MatchString(lower) {
+		return fmt.Errorf("%s %q is neither an IP address nor a name", key, address)
 	}
 	return nil
+}
+
+// checkNodeAddress checks the address of a node, which the cluster's components take as an IP
+// address only.
+func checkNodeAddress(address string) error {
+	err := checkAddress("node_address", address)
+	if _, parse := netip.ParseAddr(address); err == nil && parse != nil {
+		return fmt.Errorf("node_address %q is a name; write the IP address that the host has on the network of the nodes", address)
+	}
+	return err
 }
 
 // sameAddress returns one text for all spellings of an address.

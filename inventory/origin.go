@@ -19,14 +19,15 @@ type Origin struct {
 	Pos   strictyaml.Pos `json:"pos,omitzero"` // zero for defaults
 }
 
-// Origins lists all merged values of a host, in the order ssh, vars, overrides, labels,
+// Origins lists all merged values of a host, in the order node_network, node_interface, ssh, vars, overrides, labels,
 // taints. Origins returns nil for an unknown host.
 func (inv *Inventory) Origins(host string) []Origin {
 	i, ok := inv.index[host]
 	if !ok {
 		return nil
 	}
-	o := &origins{inv: inv, layers: inv.layers[i]}
+	o := &origins{inv: inv, layers: inv.layers[i], host: inv.Hosts[i], port: inv.ports[i]}
+	o.choice()
 	o.ssh(inv.Hosts[i].SSH)
 	o.section("vars", varsOf(o.layers), func(l layer) *yaml.Node { return l.vars }, 1)
 	o.section("overrides", overridesOf(o.layers), func(l layer) *yaml.Node { return l.overrides }, 64)
@@ -44,6 +45,31 @@ func (inv *Inventory) VarPos(host, name string) strictyaml.Pos {
 		if n := at(l.vars, []string{name}); n != nil {
 			return strictyaml.At(cmp.Or(l.file, inv.File), n)
 		}
+	}
+	return strictyaml.Pos{}
+}
+
+// LabelPos returns the place that sets a label of a host, in the host or in one of its groups;
+// zero without one.
+func (inv *Inventory) LabelPos(host, key string) strictyaml.Pos {
+	i, ok := inv.index[host]
+	if !ok {
+		return strictyaml.Pos{}
+	}
+	for _, l := range slices.Backward(inv.layers[i]) {
+		for _, e := range l.labels {
+			if e.Key == key {
+				return e.Pos
+			}
+		}
+	}
+	return strictyaml.Pos{}
+}
+
+// HostPos returns the place of a host in the file; zero without one.
+func (inv *Inventory) HostPos(host string) strictyaml.Pos {
+	if i, ok := inv.index[host]; ok {
+		return inv.Hosts[i].Pos
 	}
 	return strictyaml.Pos{}
 }
@@ -80,7 +106,27 @@ func keyOf(n *yaml.Node, key string) *yaml.Node {
 type origins struct {
 	inv    *Inventory
 	layers []layer
+	host   Host
+	port   int // port that the address has; 0 for none
 	out    []Origin
+}
+
+// choice lists the settings that select the node address.
+func (o *origins) choice() {
+	for _, key := range []struct {
+		name string
+		of   func(NodeAddressChoice) string
+	}{
+		{"node_network", func(c NodeAddressChoice) string { return c.Network }},
+		{"node_interface", func(c NodeAddressChoice) string { return c.Interface }},
+	} {
+		for _, l := range slices.Backward(o.layers) {
+			if text := key.of(l.choice); text != "" {
+				o.out = append(o.out, Origin{Key: key.name, Value: text, Layer: l.name})
+				break
+			}
+		}
+	}
 }
 
 // ssh lists the explicit settings, and the defaults of the others.
@@ -92,6 +138,9 @@ func (o *origins) ssh(s SSH) {
 		n := valueOf(given, k.Path)
 		value, ok := resolved[k.Path]
 		switch {
+		case k.Path == "port" && o.port != 0:
+			own := slices.IndexFunc(o.layers, func(l layer) bool { return strings.HasPrefix(l.name, "host ") })
+			o.out = append(o.out, Origin{"ssh.port", o.port, o.layers[own].name, o.host.Pos})
 		case n == nil && k.Default != "" && !strings.Contains(k.Path, "[]"):
 			var v any
 			_ = yaml.Unmarshal([]byte(k.Default), &v) // a tag of ours

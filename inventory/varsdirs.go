@@ -51,6 +51,7 @@ func (b *builder) addVarsFiles() {
 		b.vars.playbook = b.vars.late(func(dir, name string) bool { return slices.Contains(known[dir], name) })
 	}
 	for _, files := range []*varsFiles{b.vars.inventory, b.vars.playbook} {
+		files.checkUnread(known)
 		b.errs = append(b.errs, files.errs...)
 		b.inv.secrets = append(b.inv.secrets, files.secrets...)
 	}

@@ -30,6 +30,7 @@ type varsFiles struct {
 	groups, hosts map[string][]layer
 	secrets       []string
 	errs          []error
+	unread        []unreadFile
 	// wanted selects the names to read; nil reads all, so that a file for an unknown name is
 	// reported.
 	wanted func(dir, name string) bool
@@ -51,18 +52,31 @@ func (f *varsFiles) readDir(dir, shown string, into map[string][]layer, o Option
 		return
 	}
 	wanted := func(whose string) bool { return f.wanted == nil || f.wanted(filepath.Base(dir), whose) }
+	plain := map[string][]string{} // unencrypted entries by name
 	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name())
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			if wanted(e.Name()) {
-				f.readMember(path, name, e.Name(), into, o)
-			}
-			continue
+		info, err := os.Stat(path)
+		whose, ok := varsName(e.Name())
+		isDir := err == nil && info.IsDir()
+		if isDir {
+			whose, ok = e.Name(), true
 		}
-		if whose, ok := varsName(e.Name()); ok && wanted(whose) {
+		switch {
+		case !ok:
+			f.unread = append(f.unread, unreadFile{name, filepath.Base(dir), strings.TrimSuffix(e.Name(), ".json")})
+			continue
+		case !wanted(whose):
+			continue
+		case isDir:
+			f.readMember(path, name, whose, into, o)
+		default:
 			f.readFile(path, name, whose, into, o)
 		}
+		if !strings.HasSuffix(name, encrypted) {
+			plain[whose] = append(plain[whose], name)
+		}
 	}
+	f.checkSingle(plain)
 }
 
 // readMember reads the directory of one group or host.
@@ -72,8 +86,11 @@ func (f *varsFiles) readMember(dir, shown, whose string, into map[string][]layer
 		f.errs = append(f.errs, fmt.Errorf("reading variables: %w", err))
 	}
 	for _, e := range files {
+		path, name := filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name())
 		if _, ok := varsName(e.Name()); ok {
-			f.readFile(filepath.Join(dir, e.Name()), filepath.Join(shown, e.Name()), whose, into, o)
+			f.readFile(path, name, whose, into, o)
+		} else if err := checkUnread(path, name, o); err != nil {
+			f.errs = append(f.errs, err)
 		}
 	}
 }

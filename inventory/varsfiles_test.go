@@ -55,6 +55,9 @@ func TestVarsFiles(t *testing.T) {
 		"group_vars/rack/10-net.yaml":   "mtu: 1400\n",
 		"group_vars/rack/20-net.yaml":   "vlan: 7\n",
 		"group_vars/rack/README.md":     "not: read\n",
+		"group_vars/rack/README":        "The files of the rack.\n",
+		"group_vars/README":             "not: read\n",
+		"group_vars/rack.yaml.age":      "sealed vault: k3y\n",
 		"group_vars/master.yaml.age":    "sealed password: hunter2\npin: 123456\nnested: {on: true, list: [s3cret]}\n",
 		"host_vars/n2.yaml":             "own: host file\n",
 		"group_vars/.rack.yaml.swp":     "x",
@@ -68,15 +71,15 @@ func TestVarsFiles(t *testing.T) {
 	for host, want := range map[string]map[string]any{
 		"m1": {"color": "all", "mtu": 9000, "zone": "b", "extra": "all file", "password": "hunter2", "pin": 123456, "token": "t0ken",
 			"nested": map[string]any{"on": true, "list": []any{"s3cret"}}},
-		"n1": {"color": "inline", "own": "inline", "mtu": 1400, "vlan": 7, "zone": "b", "extra": "role file"},
-		"n2": {"color": "inline", "own": "host file", "mtu": 1400, "vlan": 7, "zone": "b", "extra": "role file"},
+		"n1": {"color": "inline", "own": "inline", "mtu": 1400, "vlan": 7, "zone": "b", "extra": "role file", "vault": "k3y"},
+		"n2": {"color": "inline", "own": "host file", "mtu": 1400, "vlan": 7, "zone": "b", "extra": "role file", "vault": "k3y"},
 	} {
 		h, _ := inv.Host(host)
 		if diff := cmp.Diff(want, h.Vars); diff != "" {
 			t.Errorf("%s: %s", host, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"123456", "hunter2", "s3cret", "t0ken"}, inv.Secrets()); diff != "" {
+	if diff := cmp.Diff([]string{"123456", "hunter2", "k3y", "s3cret", "t0ken"}, inv.Secrets()); diff != "" {
 		t.Error(diff)
 	}
 	for _, o := range inv.Origins("n2") {
@@ -112,5 +115,29 @@ func TestVarsFilesErrors(t *testing.T) {
 	}
 	if _, err := Load(site(t, map[string]string{"group_vars/all.yaml.age": "sealed a: 1"}), Options{}); err == nil || !strings.Contains(err.Error(), "is encrypted") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestVarsFilesThatAnsibleReadsOtherwise: a directory that comes from Ansible has no file
+// that is read here and not there, or the other way round.
+func TestVarsFilesThatAnsibleReadsOtherwise(t *testing.T) {
+	t.Parallel()
+	for want, files := range map[string][]string{
+		"all has its variables in ROOT/group_vars/all and ROOT/group_vars/all.yaml, of which Ansible reads ROOT/group_vars/all only": {"group_vars/all/x.yaml", "group_vars/all.yaml"},
+		"rack has its variables in ROOT/group_vars/rack.yml and ROOT/group_vars/rack.yaml, of which Ansible reads":                   {"group_vars/rack.yml", "group_vars/rack.yaml"},
+		"ROOT/group_vars/rack would not be read: rename it to ROOT/group_vars/rack.yaml":                                             {"group_vars/rack"},
+		"ROOT/host_vars/n1.json would not be read: rename it to ROOT/host_vars/n1.yaml":                                              {"host_vars/n1.json"},
+		"ROOT/group_vars/all/vault would not be read: rename it to ROOT/group_vars/all/vault.yaml":                                   {"group_vars/all/vault"},
+		"ROOT/group_vars/all/deep would not be read: move its files into ROOT/group_vars/all":                                        {"group_vars/all/deep/x.yaml"},
+	} {
+		with := map[string]string{}
+		for _, file := range files {
+			with[file] = "a: 1\n"
+		}
+		path := site(t, with)
+		want = strings.ReplaceAll(want, "ROOT", filepath.Dir(path))
+		if _, err := Load(path, Options{Open: open}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want %q", files, err, want)
+		}
 	}
 }

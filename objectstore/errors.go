@@ -55,6 +55,16 @@ func explained(doing string, at Location, err error) error {
 		out.Advice = "name the authority of the store's certificate with ca of cluster.etcd.backup.s3, or AWS_CA_BUNDLE"
 		return out
 	}
+	var wrong misbehavior
+	switch {
+	case errors.As(err, &wrong):
+		out.Err, out.Advice = wrong, "check the endpoint, and who operates the store"
+		return out
+	case errors.Is(err, context.DeadlineExceeded):
+		out.Err = fmt.Errorf("the store needs more than %s", listTimeout)
+		out.Advice = "name a longer prefix, or try again"
+		return out
+	}
 	answer := minio.ToErrorResponse(err)
 	if answer.StatusCode == 0 {
 		out.Advice = "check that the store can be reached, and its endpoint; then run the command again"
@@ -65,8 +75,15 @@ func explained(doing string, at Location, err error) error {
 		out.Advice = "the store is full: make room there"
 	}
 	// The answer to HEAD has no text.
-	out.Err = fmt.Errorf("%s (%s, HTTP %d)", answer.Message, answer.Code, answer.StatusCode)
+	out.Err = fmt.Errorf("%s (%s, HTTP %d)", printable(answer.Message), printable(answer.Code), answer.StatusCode)
 	return out
+}
+
+// NotReadable reports whether the store has answered that an object does not exist, or that the
+// credentials may not read it: without the right to list, Amazon S3 answers the latter for both.
+func NotReadable(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusForbidden)
 }
 
 // refused reports whether the store has refused a write before it took anything, so that

@@ -150,7 +150,7 @@ func TestObjectStore(t *testing.T) {
 			t.Errorf("the object has the checksum %q and the metadata %v, %v", info.ChecksumSHA256, info.UserMetadata, err)
 		}
 		back := filepath.Join(t.TempDir(), "back")
-		if err := store.Download(t.Context(), at, back); err != nil {
+		if err := store.Download(t.Context(), at, back, 1<<30); err != nil {
 			t.Fatal(err)
 		}
 		requireSame(t, from, back)
@@ -165,7 +165,7 @@ func TestObjectStore(t *testing.T) {
 		if err := small.Upload(t.Context(), from, Location{"parts", "large"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Download(t.Context(), Location{"parts", "large"}, back); err != nil {
+		if err := store.Download(t.Context(), Location{"parts", "large"}, back, 1<<30); err != nil {
 			t.Fatal(err)
 		}
 		requireSame(t, from, back)
@@ -193,7 +193,7 @@ func TestObjectStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "back")
-		err = store.Download(t.Context(), at, to)
+		err = store.Download(t.Context(), at, to, 1<<30)
 		if err == nil || !strings.Contains(err.Error(), "is damaged") {
 			t.Errorf("%v, want that it is damaged", err)
 		}
@@ -228,7 +228,7 @@ func TestObjectStore(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), c.SecretKey) {
 				t.Errorf("the error has the secret: %v", err)
 			}
-			if err := store.Download(t.Context(), tt.at, filepath.Join(t.TempDir(), "x")); err == nil {
+			if err := store.Download(t.Context(), tt.at, filepath.Join(t.TempDir(), "x"), 1<<30); err == nil {
 				t.Error("the download succeeds")
 			}
 		})
@@ -255,7 +255,7 @@ func TestObjectStore(t *testing.T) {
 		}
 	})
 	t.Run("an object that is not there", func(t *testing.T) {
-		err := store.Download(t.Context(), Location{"backups", "none"}, filepath.Join(t.TempDir(), "x"))
+		err := store.Download(t.Context(), Location{"backups", "none"}, filepath.Join(t.TempDir(), "x"), 1<<30)
 		if err == nil || !strings.Contains(err.Error(), "deployer etcd backups") {
 			t.Errorf("%v", err)
 		}
@@ -341,7 +341,7 @@ func TestUploadIsTriedAgain(t *testing.T) {
 		t.Fatalf("%v, broken %d times", err, broken.Load())
 	}
 	back := filepath.Join(t.TempDir(), "back")
-	if err := open(t, c).Download(t.Context(), at, back); err != nil {
+	if err := open(t, c).Download(t.Context(), at, back, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	requireSame(t, from, back)

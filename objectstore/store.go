@@ -32,6 +32,7 @@ type Store struct {
 	// wholeUpTo is the size in bytes up to which a file is sent in one request. Larger ones
 	// are sent in parts of this size at most.
 	wholeUpTo int64
+	transport *boundedTransport
 }
 
 // Open returns a client with the credentials of the environment (AWS_ACCESS_KEY_ID and
@@ -59,6 +60,7 @@ func Open(c Config) (*Store, error) {
 	if value, err := found.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
 		return nil, errors.New("there are no credentials of the object store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, write ~/.aws/credentials, or set access_key and secret_key of cluster.etcd.backup.s3 in the inventory")
 	}
+	bounded := &boundedTransport{transport, slowestSpan}
 	lookup := minio.BucketLookupPath
 	switch {
 	case c.Addressing == "virtual":
@@ -67,11 +69,11 @@ func Open(c Config) (*Store, error) {
 		lookup = minio.BucketLookupAuto // by path when the bucket's name has dots, which no certificate covers
 	}
 	client, err := minio.New(u.Host, &minio.Options{
-		Creds: found, Secure: u.Scheme == "https", Transport: transport, Region: c.Region, BucketLookup: lookup, MaxRetries: 1, // a retry of the client reads a file from which its first attempt may still read
+		Creds: found, Secure: u.Scheme == "https", Transport: bounded, Region: c.Region, BucketLookup: lookup, MaxRetries: 1, // a retry of the client reads a file from which its first attempt may still read
 		TrailingHeaders: true, // the client sends no checksum without it
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the object store %s: %w", endpoint, err)
 	}
-	return &Store{client: client, wholeUpTo: maxSinglePut}, nil
+	return &Store{client: client, wholeUpTo: maxSinglePut, transport: bounded}, nil
 }

@@ -25,6 +25,9 @@ const checksumHeader = "x-amz-checksum-sha256"
 // each is twice as long as the one before.
 const maxWait = 4 * time.Second
 
+// partsSettle is the time after which the parts of an aborted upload are looked for again.
+const partsSettle = 500 * time.Millisecond
+
 // cleanupTimeout is the time for removing what a failed upload has left.
 const cleanupTimeout = 30 * time.Second
 
@@ -102,13 +105,13 @@ func (s *Store) verify(ctx context.Context, at Location, size int64, want []byte
 		return explained("reading back", at, err)
 	}
 	if info.Size != size || info.UserMetadata[metadataSHA256] != hex.EncodeToString(want) {
-		return fmt.Errorf("%s is not what was written: it has %d bytes and the SHA-256 %q, want %d and %x", at, info.Size, info.UserMetadata[metadataSHA256], size, want)
+		return fmt.Errorf("%s is not what was written: it has %d bytes and the SHA-256 %q, want %d and %x", at, info.Size, printable(info.UserMetadata[metadataSHA256]), size, want)
 	}
 	if info.ChecksumSHA256 == base64.StdEncoding.EncodeToString(want) {
 		return nil
 	}
 	sum := sha256.New()
-	if _, err := s.read(ctx, at, sum); err != nil {
+	if _, err := s.read(ctx, at, sum, size); err != nil {
 		return err
 	}
 	if got := sum.Sum(nil); string(got) != string(want) {
@@ -124,13 +127,39 @@ func (s *Store) discard(ctx context.Context, at Location, whole bool) error {
 	defer stop()
 	var errs []error
 	if !whole {
-		errs = append(errs, s.client.RemoveIncompleteUpload(ctx, at.Bucket, at.Key))
+		errs = append(errs, s.discardParts(ctx, at))
 	}
 	errs = append(errs, s.client.RemoveObject(ctx, at.Bucket, at.Key, minio.RemoveObjectOptions{}))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s may have an incomplete object, which could not be removed: %w", at, err)
 	}
 	return nil
+}
+
+// discardParts removes the parts of uploads that did not complete. Parts that are still on their
+// way may arrive after the upload was aborted, so that it has to be aborted again
+// (docs.aws.amazon.com/AmazonS3, AbortMultipartUpload).
+func (s *Store) discardParts(ctx context.Context, at Location) error {
+	for {
+		if err := s.client.RemoveIncompleteUpload(ctx, at.Bucket, at.Key); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(partsSettle):
+		}
+		left := false
+		for upload := range s.client.ListIncompleteUploads(ctx, at.Bucket, at.Key, true) {
+			if upload.Err != nil {
+				return upload.Err
+			}
+			left = left || upload.Key == at.Key
+		}
+		if !left {
+			return nil
+		}
+	}
 }
 
 // Remove removes an object; one that does not exist is no error.

@@ -35,7 +35,7 @@ func artifactsOf(inv *inventory.Inventory) (ArtifactsSpec, error) {
 
 // resolver opens the store, the lock file and the source of artifacts, which is a bundle
 // when the options name one.
-func resolver(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (*images.Resolver, error) {
+func resolver(inv *inventory.Inventory, spec ArtifactsSpec, o Options, files sourceFiles) (*images.Resolver, error) {
 	catalogue, err := images.Embedded()
 	if err != nil {
 		return nil, err
@@ -52,30 +52,36 @@ func resolver(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (*images.
 	if err != nil {
 		return nil, AsUserError(err)
 	}
-	source, err := openSource(inv, spec, o)
+	source, err := openSource(inv, spec, o, files)
 	if err != nil {
 		return nil, AsUserError(err)
 	}
 	return &images.Resolver{Catalogue: catalogue, Store: store, Lock: lock, Source: source}, nil
 }
 
-func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options) (images.Source, error) {
+func openSource(inv *inventory.Inventory, spec ArtifactsSpec, o Options, files sourceFiles) (images.Source, error) {
 	if o.Bundle != "" {
-		return images.OpenBundle(o.Bundle, o.BundleKey)
+		bundle, err := images.OpenBundle(o.Bundle, o.BundleKey)
+		if err != nil {
+			return nil, err
+		}
+		return images.WithCharts(bundle, nil), nil
 	}
-	logins, err := registryLogins(inv)
+	logins, err := registryLogins(inv, files)
 	if err != nil {
 		return nil, err
+	}
+	if files.hides(spec.Source, inv.Dir) { // what it offers instead of the default versions is unknown
+		return images.WithCharts(images.NewUpstream(logins), logins), nil
 	}
 	source, err := images.OpenSource(spec.Source, inv.Dir, logins)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", inv.File, err)
 	}
-	return source, nil
+	return images.WithCharts(source, logins), nil
 }
 
-// listArtifacts sets Needed and the names of container images. Only the configured API proxy
-// is needed.
+// listArtifacts sets Needed and the names of container images.
 func (p *Project) listArtifacts(architectures []string) error {
 	needed, versions := neededVersions(p.Cluster), ClusterVersions(p.Cluster)
 	p.images = map[string]string{}
@@ -86,7 +92,7 @@ func (p *Project) listArtifacts(architectures []string) error {
 		if ref := p.imageName(name, versions[name]); ref != "" {
 			p.images[name] = ref
 		}
-		if other := (name == cluster.ProxyNginx || name == cluster.ProxyHAProxy) && name != p.Cluster.Proxy.Kind; other {
+		if artifact, err := p.Artifacts.Catalogue.Artifact(name); err != nil || !p.needs(artifact) {
 			continue
 		}
 		for _, version := range needed[name] {
@@ -96,6 +102,18 @@ func (p *Project) listArtifacts(architectures []string) error {
 		}
 	}
 	return nil
+}
+
+// needs reports whether the cluster needs the artifact: of the API proxies the configured one,
+// and of the sets the one that is named after the network plugin.
+func (p *Project) needs(a images.Artifact) bool {
+	switch {
+	case a.Name == cluster.ProxyNginx, a.Name == cluster.ProxyHAProxy:
+		return a.Name == p.Cluster.Proxy.Kind
+	case a.Set != "":
+		return a.Set == p.Cluster.Network.Plugin
+	}
+	return true
 }
 
 // imageName returns the full reference of a container image; "" for other artifacts.
@@ -137,8 +155,17 @@ func (p *Project) ImageManifests(image, version string) map[string]string {
 	return nil
 }
 
-// Fetch downloads missing artifacts into the store, verifies and pins them. Fetch does not
-// call onProgress when none is missing; onProgress may be nil.
+// Fetch downloads missing artifacts into the store, verifies and pins them, and renders the
+// add-ons whose charts were missing, whose images it fetches, too. Fetch does not call onProgress when none is missing; onProgress may be nil.
 func (p *Project) Fetch(ctx context.Context, onProgress func(images.Progress)) error {
-	return p.Artifacts.Fetch(ctx, p.Needed, onProgress)
+	if err := p.Artifacts.Fetch(ctx, p.Needed, onProgress); err != nil {
+		return err
+	}
+	if p.Addons == nil || !p.Addons.Unfetched() {
+		return nil
+	}
+	if err := p.readAddons(); err != nil {
+		return p.hideSecrets(AsUserError(err))
+	}
+	return p.Artifacts.Fetch(ctx, p.listAddonImages(), onProgress)
 }

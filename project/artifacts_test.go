@@ -38,6 +38,24 @@ func TestImageDigests(t *testing.T) {
 	}
 }
 
+// TestSetsOfArtifacts checks that a cluster with another network plugin needs no artifact of
+// Calico, and that the names of its images are known.
+func TestSetsOfArtifacts(t *testing.T) {
+	inDir(t, map[string]string{"inventory.yaml": cluster})
+	p, err := project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range p.Needed {
+		if a, err := p.Artifacts.Catalogue.Artifact(ref.Name); err != nil || a.Set != "" {
+			t.Errorf("%s is needed (%v)", ref, err)
+		}
+	}
+	if got := project.ClusterVersions(p.Cluster)["calico-node"]; got != "v3.31.7" {
+		t.Errorf("the version of Calico is %q", got)
+	}
+}
+
 // TestArtifactsOfEveryVersion checks that the artifacts of all versions that hosts need
 // are listed, and that images and digests of a host are those of its versions.
 func TestArtifactsOfEveryVersion(t *testing.T) {

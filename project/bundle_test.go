@@ -24,10 +24,10 @@ func TestBundleReplacesTheSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := t.TempDir()
-	index := images.Index{Versions: map[string]string{"nginx": "1.22.1-9"}}
+	index := images.Index{Versions: map[string]string{"haproxy": "2.6.12-1"}}
 	for _, ref := range p.Needed {
-		if ref.Name == "nginx" {
-			ref.Version = "1.22.1-9"
+		if ref.Name == "haproxy" {
+			ref.Version = "2.6.12-1"
 		}
 		a, err := p.Artifacts.Catalogue.Artifact(ref.Name)
 		if err != nil {
@@ -75,8 +75,8 @@ func TestBundleReplacesTheSource(t *testing.T) {
 	if p, err = project.LoadCluster("inventory.yaml", project.Options{Agents: agents{}, Bundle: bundle}); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(p.Needed, func(ref images.Ref) bool { return ref.Name == "nginx" }); p.Needed[i].Version != "1.22.1-9" {
-		t.Errorf("the cluster has nginx %s", p.Needed[i].Version)
+	if i := slices.IndexFunc(p.Needed, func(ref images.Ref) bool { return ref.Name == "haproxy" }); p.Needed[i].Version != "2.6.12-1" {
+		t.Errorf("the cluster has haproxy %s", p.Needed[i].Version)
 	}
 	refs = slices.DeleteFunc(slices.Clone(p.Needed), archives)
 	if err := p.Artifacts.Fetch(t.Context(), refs, nil); err != nil {

@@ -25,18 +25,21 @@ func ClusterSpec(inv *inventory.Inventory) (cluster.Spec, error) {
 // versions of the inventory take precedence. Errors name file and line, or are
 // cluster.Problems.
 func ResolveCluster(inv *inventory.Inventory, kubernetes string, offered map[string]string) (*cluster.Cluster, error) {
-	return resolveChanged(inv, kubernetes, offered, nil)
+	return resolveChanged(inv, kubernetes, offered, nil, sourceFiles{})
 }
 
 // resolveChanged resolves the cluster as [ResolveCluster] does, with the roles that change gives
 // the hosts; nil changes none. With change an even number of etcd members is allowed: the
 // cluster has it until the inventory names another one.
-func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[string]string, change func([]cluster.Host) []cluster.Host) (*cluster.Cluster, error) {
+func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[string]string, change func([]cluster.Host) []cluster.Host, files sourceFiles) (*cluster.Cluster, error) {
 	spec, err := ClusterSpec(inv)
 	if err != nil {
 		return nil, err
 	}
-	if err := readRegistryPasswords(inv, &spec); err != nil {
+	if err := requireNodeAddresses(inv); err != nil {
+		return nil, err
+	}
+	if err := readRegistryPasswords(inv, &spec, files); err != nil {
 		return nil, err
 	}
 	spec.Etcd.AllowEven = spec.Etcd.AllowEven || change != nil
@@ -45,12 +48,14 @@ func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[str
 	hosts := make([]cluster.Host, 0, len(inv.Hosts))
 	for _, h := range inv.Hosts {
 		hosts = append(hosts, cluster.Host{
-			Name:      h.Name,
-			Address:   h.Address,
-			Roles:     h.Roles,
-			Overrides: h.Overrides,
-			Labels:    h.Labels,
-			Taints:    h.Taints,
+			Name:            h.Name,
+			Address:         h.Address,
+			NodeAddress:     h.NodeAddress,
+			ExternalAddress: h.ExternalAddress,
+			Roles:           h.Roles,
+			Overrides:       h.Overrides,
+			Labels:          h.Labels,
+			Taints:          h.Taints,
 		})
 	}
 	if change != nil {
@@ -70,6 +75,18 @@ func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[str
 	return c, nil
 }
 
+// requireNodeAddresses returns an error unless the node addresses that are chosen among those of the
+// hosts are known.
+func requireNodeAddresses(inv *inventory.Inventory) error {
+	missing := inv.WithoutNodeAddress()
+	if len(missing) == 0 {
+		return nil
+	}
+	first, _ := inv.Host(missing[0])
+	return first.Pos.Errorf("%s selects the node addresses of %s among those that the hosts have, which are not known yet: run `deployer inventory addresses -i %s`, which writes %s, or give them node_address",
+		first.NodeAddressChoice, inventory.CompressText(missing), inv.File, inventory.NodeAddressesFile(inv.File))
+}
+
 // fillVersions sets the versions that the inventory does not name.
 func fillVersions(v *cluster.Versions, offered map[string]string) {
 	v.Etcd = cmp.Or(v.Etcd, offered["etcd"])
@@ -80,6 +97,7 @@ func fillVersions(v *cluster.Versions, offered map[string]string) {
 	v.Pause = cmp.Or(v.Pause, offered["pause"])
 	v.Nginx = cmp.Or(v.Nginx, offered["nginx"])
 	v.HAProxy = cmp.Or(v.HAProxy, offered["haproxy"])
+	v.Calico = cmp.Or(v.Calico, offered["calico"])
 }
 
 // ClusterVersions returns the versions of all artifacts of a cluster, by artifact name, without
@@ -92,6 +110,9 @@ func ClusterVersions(c *cluster.Cluster) map[string]string {
 	}
 	for _, name := range []string{"kubelet", "kubectl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"} {
 		out[name] = v.Kubernetes
+	}
+	for _, name := range []string{"calico-node", "calico-cni", "calico-typha", "calico-kube-controllers", "calicoctl", "calico-crds"} {
+		out[name] = v.Calico
 	}
 	return out
 }

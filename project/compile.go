@@ -1,9 +1,11 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"deployer/ansible"
 	"deployer/engine"
@@ -42,6 +44,7 @@ func (p *Project) Compile(b PlaybookSource, of Selection) (*program.Program, eng
 	if p.Cluster != nil {
 		registry = engine.NewRegistry(tasks.Modules(), control.General(), control.Actions())
 	}
+	var secrets []string // of files of variables
 	compiler := compile.Compiler{
 		Registry:  registry,
 		Renamed:   ansible.ModuleNames(),
@@ -51,6 +54,9 @@ func (p *Project) Compile(b PlaybookSource, of Selection) (*program.Program, eng
 		Hosts:     p.Inventory.Names(),
 		Decrypt:   p.Open,
 		LookupEnv: p.LookupEnv,
+		Lookups:   p.Lookups,
+		Learn:     func(more ...string) { secrets = append(secrets, more...) },
+		Disk:      p.recorder.files.tree,
 		Outside:   func(dir string) fs.FS { return p.recorder.tree(dir).FS },
 		Tags:      of.Tags,
 		SkipTags:  of.SkipTags,
@@ -67,8 +73,22 @@ func (p *Project) Compile(b PlaybookSource, of Selection) (*program.Program, eng
 	case err != nil && b.builtin:
 		return nil, nil, fmt.Errorf("compiling the built-in playbook %s: %w", b.File, err)
 	case err != nil:
-		return nil, nil, AsUserError(err)
+		return nil, nil, p.hideSecrets(AsUserError(adviseConvert(b, err)), secrets...)
 	}
 	program.Name = b.Name
 	return program, registry, nil
+}
+
+// adviseConvert puts what to do before the errors of a playbook with words of Ansible.
+func adviseConvert(b PlaybookSource, err error) error {
+	var words *compile.WordsOfAnsible
+	if !errors.As(err, &words) {
+		return err
+	}
+	shown, rest := words.Words, ""
+	if len(shown) > 4 {
+		shown, rest = shown[:4], ", ..."
+	}
+	return fmt.Errorf("%s has words of Ansible (%s%s): `deployer convert SOURCE -o COPY` translates playbooks and roles that were written for it\n%w",
+		b.Tree.DisplayPath(b.File), strings.Join(shown, ", "), rest, err)
 }

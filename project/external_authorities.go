@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,6 +26,9 @@ func (p *Project) readExternalAuthorities(now time.Time) error {
 	for _, name := range ext.Names {
 		file := p.besideInventory(ext.Files[name])
 		data, err := p.recorder.readFile(file)
+		if errors.Is(err, ErrOutside) {
+			continue // the deploy reads it
+		}
 		if err == nil {
 			if authorities[name], err = external.ParseAuthority(data, now); err != nil {
 				err = fmt.Errorf("%s: %w", Relative(file), err)
@@ -65,7 +67,7 @@ func (p *Project) readIssued(authorities map[string][]*x509.Certificate, now tim
 				return err
 			}
 			var key any
-			if request, err := os.ReadFile(filepath.Join(ext.Requests, filepath.FromSlash(path)+".csr")); err == nil {
+			if request, err := p.recorder.readFile(filepath.Join(ext.Requests, filepath.FromSlash(path)+".csr")); err == nil {
 				if key, err = external.CheckRequest(want, request); err != nil {
 					key = nil // the names of the host have changed; the certificate is compared with them
 				}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -18,15 +17,18 @@ import (
 // fileRecorder records the files that a run has read: hex SHA-256 by absolute path. fileRecorder
 // is safe for concurrent use.
 type fileRecorder struct {
-	mu   sync.Mutex
-	seen map[string]string
+	files sourceFiles
+	mu    sync.Mutex
+	seen  map[string]string
 }
 
-func newFileRecorder() *fileRecorder { return &fileRecorder{seen: map[string]string{}} }
+func newFileRecorder(files sourceFiles) *fileRecorder {
+	return &fileRecorder{files: files, seen: map[string]string{}}
+}
 
 // readFile reads and records a file.
 func (w *fileRecorder) readFile(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := w.files.readFile(path)
 	if err == nil {
 		w.record(path, data)
 	}
@@ -60,7 +62,7 @@ func (w *fileRecorder) digestsNow(names map[string]string) map[string]string {
 		if _, read := out[path]; read {
 			continue
 		}
-		sum, err := digestOf(path)
+		sum, err := w.files.digest(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			out[path] = ""
@@ -71,8 +73,9 @@ func (w *fileRecorder) digestsNow(names map[string]string) map[string]string {
 	return out
 }
 
-func digestOf(path string) (string, error) {
-	f, err := os.Open(path)
+// digest returns the hex SHA-256 of a file.
+func (s sourceFiles) digest(path string) (string, error) {
+	f, err := s.open(path)
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +99,7 @@ func (p *Project) DigestsNow(names map[string]string) map[string]string {
 
 // tree returns a directory whose files are recorded when they are read.
 func (w *fileRecorder) tree(dir string) lang.Tree {
-	return lang.Tree{Name: displayPath(dir), Dir: dir, FS: recordedDir{os.DirFS(dir), w, dir}}
+	return lang.Tree{Name: displayPath(dir), Dir: dir, FS: recordedDir{w.files.tree(dir), w, dir}}
 }
 
 // displayPath leaves out "." so that messages show paths as the user typed them.

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
 
@@ -15,7 +14,7 @@ func (p *Project) addHooks(given map[string]HostVars) error {
 	for i, h := range p.Cluster.Hooks {
 		list[i] = h.Value()
 	}
-	value, err := lang.NewHostVarCompiler().Compile(list, func() strictyaml.Pos {
+	value, err := p.hostVarCompiler().Compile(list, func() strictyaml.Pos {
 		return strictyaml.At(p.Inventory.File, findKey(p.Inventory.Cluster, []string{"maintenance", "hooks"}))
 	})
 	if err != nil {

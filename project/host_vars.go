@@ -16,10 +16,17 @@ type HostVars struct {
 	Shared map[string]any // for tasks of other hosts: hosts.NAME.vars
 }
 
+// hostVarCompiler returns a compiler of the inventory's variables.
+func (p *Project) hostVarCompiler() *lang.HostVarCompiler {
+	c := lang.NewHostVarCompiler()
+	c.Lookups = p.Lookups
+	return c
+}
+
 // hostVars returns the variables of the inventory's hosts. Values without expressions
 // are shared with other hosts at once; [Variables.ResolveHostVars] computes the others.
-func hostVars(inv *inventory.Inventory) (map[string]HostVars, error) {
-	out, compiler := map[string]HostVars{}, lang.NewHostVarCompiler()
+func hostVars(inv *inventory.Inventory, compiler *lang.HostVarCompiler) (map[string]HostVars, error) {
+	out := map[string]HostVars{}
 	var errs error
 	reported := map[string]bool{} // error texts: many hosts have a value from the same place
 	for _, h := range inv.Hosts {

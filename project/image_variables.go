@@ -51,3 +51,7 @@ func digestsOf(names map[string]any, digests map[string]map[string]string) map[s
 	}
 	return all
 }
+
+// SetAddonImages sets addon_images, which is known when the charts of add-ons are fetched. The call
+// must happen before the first task is rendered.
+func (v *Variables) SetAddonImages(list []any) { v.shared["addon_images"] = list }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"deployer/engine/lang"
 	"deployer/engine/program"
 )
 
@@ -21,14 +21,17 @@ type PlaybookInputs struct {
 	// in templates/ and files/ of the playbook and its roles; and the files beside the playbook
 	// whose names occur in a file that was read.
 	Files map[string]string
+	// Unchecked are the places that were not checked, because they depend on a lookup, each as
+	// "file:line:column: what".
+	Unchecked []string
 	// Prompts are the names of variables without a default that a run would ask the user for.
 	Prompts []string
 }
 
 // ReadPlaybookInputs compiles a user playbook for all hosts of an inventory and returns its
-// inputs. Errors in the files are *UserError.
+// inputs. Lookups are not evaluated. Errors in the files are *UserError.
 func ReadPlaybookInputs(inventory, playbook string, o Options) (*PlaybookInputs, error) {
-	o.Playbook = filepath.Dir(playbook)
+	o.Playbook, o.Lookups = filepath.Dir(playbook), lang.UnknownLookups()
 	p, err := Load(inventory, o)
 	if err != nil {
 		return nil, err
@@ -52,6 +55,9 @@ func ReadPlaybookInputs(inventory, playbook string, o Options) (*PlaybookInputs,
 			out.Prompts = append(out.Prompts, prompt.Name)
 		}
 	}
+	for _, note := range compiled.Unchecked {
+		out.Unchecked = append(out.Unchecked, note.Error())
+	}
 	named := map[string]bool{}
 	for _, play := range compiled.Plays {
 		hosts, _ := p.Match(play.Hosts) // Compile has checked the pattern
@@ -60,11 +66,11 @@ func ReadPlaybookInputs(inventory, playbook string, o Options) (*PlaybookInputs,
 		}
 	}
 	out.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(host string) bool { return !named[host] })
-	return out, out.addSearched(compiled)
+	return out, out.addSearched(compiled, p.recorder.files)
 }
 
 // addSearched adds the files that tasks may read while they run.
-func (in *PlaybookInputs) addSearched(compiled *program.Program) error {
+func (in *PlaybookInputs) addSearched(compiled *program.Program, files sourceFiles) error {
 	read := slices.Collect(maps.Keys(in.Files))
 	done := map[string]bool{}
 	for _, task := range slices.Concat(compiled.Tasks, handlersOf(compiled)) {
@@ -76,9 +82,9 @@ func (in *PlaybookInputs) addSearched(compiled *program.Program) error {
 			done[dir] = true
 			keep := func(string) bool { return true }
 			if s.Templates && s.Files { // the directory of a playbook, which has files of any kind
-				keep = mentionedIn(read)
+				keep = mentionedIn(read, files)
 			}
-			if err := in.addDir(dir, keep); err != nil {
+			if err := in.addDir(dir, files, keep); err != nil {
 				return err
 			}
 		}
@@ -88,7 +94,7 @@ func (in *PlaybookInputs) addSearched(compiled *program.Program) error {
 
 // addDir adds the files below a directory whose names are kept. A directory that does not
 // exist has none.
-func (in *PlaybookInputs) addDir(dir string, keep func(name string) bool) error {
+func (in *PlaybookInputs) addDir(dir string, files sourceFiles, keep func(name string) bool) error {
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -98,7 +104,7 @@ func (in *PlaybookInputs) addDir(dir string, keep func(name string) bool) error 
 		case d.IsDir() || !keep(d.Name()):
 			return nil
 		}
-		sum, err := digestOf(file)
+		sum, err := files.digest(file)
 		if err == nil {
 			in.Files[Absolute(file)] = sum
 		}
@@ -111,10 +117,10 @@ func (in *PlaybookInputs) addDir(dir string, keep func(name string) bool) error 
 }
 
 // mentionedIn returns a filter for names of files that occur in one of the given files.
-func mentionedIn(files []string) func(name string) bool {
+func mentionedIn(read []string, files sourceFiles) func(name string) bool {
 	var texts []string
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil {
+	for _, file := range read {
+		if data, err := files.readFile(file); err == nil {
 			texts = append(texts, string(data))
 		}
 	}

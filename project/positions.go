@@ -41,8 +41,17 @@ func problemPos(inv *inventory.Inventory, p cluster.Problem) (place string, foun
 			}
 		}
 	}
-	if node := findKey(inv.Cluster, strings.Split(strings.TrimPrefix(p.Subject, "cluster."), ".")); node != nil {
-		return strictyaml.At(inv.File, node).String(), true
+	if pos := inv.HostPos(p.Subject); pos.Line != 0 {
+		return pos.String(), true
+	}
+	path := strings.Split(strings.TrimPrefix(p.Subject, "cluster."), ".")
+	for n := len(path); n > 0; n-- { // an override may be a mapping that lacks the key
+		if node := findKey(inv.Cluster, path[:n]); node != nil {
+			return strictyaml.At(inv.File, node).String(), true
+		}
+		if path[0] != "overrides" && !strings.Contains(path[0], "[") {
+			break
+		}
 	}
 	return inv.File, false
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"deployer/addons"
 	"deployer/cluster"
 	"deployer/cluster/componentconfig"
+	"deployer/engine/lang"
 	"deployer/engine/remote"
 	"deployer/images"
 	"deployer/inventory"
@@ -36,6 +38,18 @@ type Options struct {
 	Bundle, BundleKey string
 	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
+	// Confined is the directory of a revision that nobody has approved. Files outside of it
+	// are not opened, and the lookups file, env and password are not evaluated
+	// (lang.UnknownLookups): what the revision says must not read or write anything else of this
+	// machine. Empty: all files.
+	Confined string
+	// Lookups decides about the lookups file, env and password; nil evaluates them, unless
+	// Confined is set.
+	Lookups *lang.Lookups
+	// IsPlaceholder reports whether a value that LookupEnv returned is no secret; nil: none is.
+	IsPlaceholder func(value string) bool
+	// HostsOnly makes Load leave out the cluster, which may lack the node addresses of hosts.
+	HostsOnly bool
 	// Groups are added to those of the inventory; only LoadCluster uses them.
 	Groups RunGroups
 }
@@ -48,15 +62,19 @@ type Project struct {
 	Cluster *cluster.Cluster
 	// Departure is the part of the cluster that Options.Groups takes out; nil when no host leaves.
 	Departure *cluster.Departure
+	Addons    *addons.Set // add-ons of the cluster, read and rendered
 	Artifacts *images.Resolver
 	Needed    []images.Ref // artifacts of the cluster
 	Arch      string       // the first of artifacts.architectures
 	Source    string       // artifacts.source of the inventory; empty: none is given
 	Hosts     []string     // hosts that a run may contact, in inventory order
 
-	images   map[string]string // full references of container images in the cluster's versions, by catalogue name
-	groups   map[string][]string
-	recorder *fileRecorder
+	images map[string]string // full references of container images in the cluster's versions, by catalogue name
+	groups map[string][]string
+
+	architectures []string     // artifacts.architectures
+	addonImages   []images.Ref // of add-ons, without an architecture
+	recorder      *fileRecorder
 }
 
 // LoadCluster reads an inventory and resolves its cluster. Project.Hosts are the hosts
@@ -64,13 +82,13 @@ type Project struct {
 func LoadCluster(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)
 	if err != nil {
-		return nil, err
+		return nil, p.hideSecrets(err)
 	}
 	if err := o.Groups.check(p.Inventory); err != nil {
 		return nil, err
 	}
 	if err := p.resolve(spec); err != nil {
-		return nil, err
+		return nil, p.hideSecrets(err)
 	}
 	return p, nil
 }
@@ -80,33 +98,41 @@ func LoadCluster(file string, o Options) (*Project, error) {
 func Load(file string, o Options) (*Project, error) {
 	p, spec, err := read(file, o)
 	if err != nil {
-		return nil, err
+		return nil, p.hideSecrets(err)
 	}
-	if len(p.Inventory.Roles[inventory.Master]) == 0 {
+	if o.HostsOnly || len(p.Inventory.Roles[inventory.Master]) == 0 {
 		p.groups = p.Inventory.Table()
 	} else if err := p.resolve(spec); err != nil {
-		return nil, err
+		return nil, p.hideSecrets(err)
 	}
 	p.Hosts = p.Inventory.Names()
 	p.groups["all"] = p.Hosts
 	return p, nil
 }
 
-// read reads the inventory and reports the errors of all its sections together.
+// read reads the inventory and reports the errors of all its sections together. With an
+// error, the project has the secrets that were found before it.
 func read(file string, o Options) (*Project, ArtifactsSpec, error) {
-	p := &Project{Options: o, recorder: newFileRecorder()}
-	var err error
+	if o.Confined != "" {
+		o.Lookups = lang.UnknownLookups()
+	}
+	p := &Project{Options: o}
+	files, err := openSourceFiles(o.Confined)
+	if err != nil {
+		return p, ArtifactsSpec{}, err
+	}
+	p.recorder = newFileRecorder(files)
 	p.Inventory, err = inventory.Load(file, inventory.Options{Open: o.Open, Read: p.recorder.readFile, LookupEnv: o.LookupEnv, Playbook: o.Playbook})
 	if p.Inventory == nil {
-		return nil, ArtifactsSpec{}, AsUserError(err)
+		return p, ArtifactsSpec{}, AsUserError(err)
 	}
 	spec, artifactsErr := artifactsOf(p.Inventory)
 	_, clusterErr := ClusterSpec(p.Inventory)
 	if err = strictyaml.Join(err, artifactsErr, clusterErr); err != nil {
-		return nil, spec, AsUserError(err)
+		return p, spec, AsUserError(err)
 	}
 	p.Arch, p.Source = spec.Architectures[0], spec.Source
-	p.Artifacts, err = resolver(p.Inventory, spec, o)
+	p.Artifacts, err = resolver(p.Inventory, spec, o, p.recorder.files)
 	return p, spec, err
 }
 
@@ -124,6 +150,12 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if err := p.listArtifacts(spec.Architectures); err != nil {
 		return AsUserError(err)
 	}
+	p.architectures = spec.Architectures
+	p.listCharts()
+	if err := p.readAddons(); err != nil {
+		return AsUserError(err)
+	}
+	p.listAddonImages()
 	p.Hosts, p.groups = ClusterHosts(p.Inventory, p.Cluster), ClusterGroups(p.Inventory, p.Cluster)
 	p.addRunGroups()
 	return p.resolveCritical()
@@ -155,7 +187,7 @@ func (p *Project) resolveCritical() error {
 // resolveCluster resolves the cluster as it is after hosts have left it, if any do.
 func (p *Project) resolveCluster() (err error) {
 	offered := p.Artifacts.Source.Versions()
-	if p.Cluster, err = ResolveCluster(p.Inventory, p.Kubernetes, offered); err != nil {
+	if p.Cluster, err = resolveChanged(p.Inventory, p.Kubernetes, offered, nil, p.recorder.files); err != nil {
 		return AsUserError(withPositions(p.Inventory, err))
 	}
 	gone := p.Groups.gone()
@@ -163,7 +195,7 @@ func (p *Project) resolveCluster() (err error) {
 		return nil
 	}
 	before := p.Cluster
-	if p.Cluster, err = resolveChanged(p.Inventory, p.Kubernetes, offered, p.Groups.change); err != nil {
+	if p.Cluster, err = resolveChanged(p.Inventory, p.Kubernetes, offered, p.Groups.change, p.recorder.files); err != nil {
 		return AsUserError(fmt.Errorf("the cluster after %s have left: %w", strings.Join(gone, ", "), withPositions(p.Inventory, err)))
 	}
 	return p.depart(before)
@@ -172,15 +204,15 @@ func (p *Project) resolveCluster() (err error) {
 // Variables returns the variables of tasks. With a cluster they include the probe
 // image, which is named after the digest of the agent.
 func (p *Project) Variables() (*Variables, error) {
-	given, err := hostVars(p.Inventory)
+	given, err := hostVars(p.Inventory, p.hostVarCompiler())
 	if err != nil {
-		return nil, AsUserError(err)
+		return nil, p.hideSecrets(AsUserError(err))
 	}
 	if p.Cluster == nil {
 		return WithoutCluster(p.Inventory, given), nil
 	}
 	if err := p.addHooks(given); err != nil {
-		return nil, err
+		return nil, p.hideSecrets(err)
 	}
 	digest, err := p.Agents.AgentDigest(p.Arch)
 	if err != nil {

@@ -12,15 +12,19 @@ import (
 	"deployer/inventory"
 )
 
+// placeholder stands for the content of a file that is not read.
+const placeholder = "placeholder"
+
 // readRegistryPasswords replaces password_file of the credentials of registries by the first
-// line of the file, which becomes a secret of the inventory. Its errors are cluster.Problems.
-func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec) error {
+// line of the file, which becomes a secret of the inventory. A file that files may not open
+// gives the placeholder. Its errors are cluster.Problems.
+func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec, files sourceFiles) error {
 	var problems cluster.Problems
 	for name, c := range spec.Containerd.Credentials {
 		if c.PasswordFile == "" {
 			continue
 		}
-		password, err := readPassword(inv, c.PasswordFile)
+		password, err := readPassword(inv, c.PasswordFile, files)
 		if c.Password != "" {
 			err = errors.New("password and password_file exclude each other: remove one")
 		}
@@ -40,7 +44,7 @@ func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec) error {
 
 // readPassword returns the first line of a file whose path is relative to the inventory. An
 // empty line is an error.
-func readPassword(inv *inventory.Inventory, file string) (string, error) {
+func readPassword(inv *inventory.Inventory, file string, files sourceFiles) (string, error) {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -51,8 +55,11 @@ func readPassword(inv *inventory.Inventory, file string) (string, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(inv.Dir, file)
 	}
-	content, err := os.ReadFile(file)
-	if err != nil {
+	content, err := files.readFile(file)
+	switch {
+	case errors.Is(err, ErrOutside):
+		return placeholder, nil
+	case err != nil:
 		return "", fmt.Errorf("reading the password: %w", err)
 	}
 	line, _, _ := strings.Cut(string(content), "\n")
@@ -64,10 +71,10 @@ func readPassword(inv *inventory.Inventory, file string) (string, error) {
 
 // registryLogins returns the credentials of the inventory with which deployer itself asks
 // registries and mirrors.
-func registryLogins(inv *inventory.Inventory) (images.Logins, error) {
+func registryLogins(inv *inventory.Inventory, files sourceFiles) (images.Logins, error) {
 	spec, err := ClusterSpec(inv)
 	if err == nil {
-		err = readRegistryPasswords(inv, &spec)
+		err = readRegistryPasswords(inv, &spec, files)
 	}
 	if err != nil {
 		return nil, withPositions(inv, err)

@@ -80,6 +80,7 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 		}
 	}
 	v.SetImageDigests(nil)
+	v.SetAddonImages([]any{})
 	v.shared["groups"] = groups(ClusterGroups(inv, c))
 	return v, nil
 }

@@ -15,7 +15,8 @@ type route struct{ prefix, hop string }
 
 // TestBGPFiltersAcceptOwnRangesOnly evaluates the BIRD filters of every node of a mesh
 // and of a cluster with route reflectors: a neighbour may announce its own range, and
-// only a reflector those of others.
+// only a reflector those of others, each with the address of its node unless the reflector is a
+// master.
 func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
 	for _, sample := range []string{"nginx", "haproxy"} {
 		s := newSite(t, sample)
@@ -49,6 +50,9 @@ func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
 					r := ranges[third].(string)
 					check("the range of "+third+" for itself", route{r, peer.IP}, false)
 					check("the range of "+third, route{r, s.cluster.Nodes[third].IP}, slices.Contains(s.cluster.Network.Reflectors, peer.Name))
+					if !s.cluster.Nodes[peer.Name].IsMaster {
+						check("the range of "+third+" for a second address of its own", route{r, "10.9.9.9"}, false)
+					}
 				}
 			}
 		}
@@ -74,6 +78,9 @@ func importFilter(t *testing.T, conf, neighbour string) func(route) bool {
 	}
 	var rules [][]string
 	for line := range strings.Lines(filter) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
 		conditions, ok := strings.CutSuffix(strings.TrimSpace(line), " then accept;")
 		if !ok || !strings.HasPrefix(conditions, "if ") {
 			t.Fatalf("the filter for %s has the line %q", neighbour, line)

@@ -42,8 +42,8 @@ func newCopier(t *testing.T, server *s3server.Server) *copier {
 			t.Fatal(err)
 		}
 	}
-	c.script = strings.NewReplacer("/var/lib/deployer/etcd-snapshots", filepath.Join(c.dir, "snapshots"), "/etc/deployer/etcd-backup-s3.conf", filepath.Join(c.dir, "settings"),
-		"/etc/deployer/etcd-backup-s3.crt", filepath.Join(c.dir, "authority"), "https://store.example:9000", server.Endpoint).Replace(files["/etc/deployer/etcd-backup-copy.sh"])
+	c.script = strings.NewReplacer(append(authenticator(t, files), "/var/lib/deployer/etcd-snapshots", filepath.Join(c.dir, "snapshots"), "/etc/deployer/etcd-backup-s3.conf", filepath.Join(c.dir, "settings"),
+		"/etc/deployer/etcd-backup-s3.crt", filepath.Join(c.dir, "authority"), "https://store.example:9000", server.Endpoint)...).Replace(files["/etc/deployer/etcd-backup-copy.sh"])
 	return c
 }
 
@@ -108,14 +108,15 @@ func TestEtcdBackupCopies(t *testing.T) {
 	large := string(bytes.Repeat([]byte("snapshot\x00"), 400_000))
 	c.write("snapshots/scheduled-1.db", large)
 	c.write("snapshots/scheduled-1.keys.age", "sealed")
+	c.write("snapshots/scheduled-1.mac", "authentic")
 	c.write("snapshots/20261123.db", "of deployer etcd backup")
 	c.write("snapshots/scheduled-0.stored", "of a snapshot that was removed")
 	if out := c.run("sh", true); !strings.Contains(out, "copied "+filepath.Join(c.dir, "snapshots/scheduled-1.db")) {
 		t.Errorf("it says\n%s", out)
 	}
-	stored("prod/scheduled-1.db", "prod/scheduled-1.keys.age")
+	stored("prod/scheduled-1.db", "prod/scheduled-1.keys.age", "prod/scheduled-1.mac")
 	back := filepath.Join(c.dir, "back")
-	if err := store.Download(t.Context(), objectstore.Location{Bucket: "backups", Key: "prod/scheduled-1.db"}, back); err != nil {
+	if err := store.Download(t.Context(), objectstore.Location{Bucket: "backups", Key: "prod/scheduled-1.db"}, back, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	if c.read("back") != large {
@@ -126,8 +127,10 @@ func TestEtcdBackupCopies(t *testing.T) {
 	}
 
 	// No snapshot is copied twice; another shell behaves in the same way.
-	if err := store.Remove(t.Context(), objectstore.Location{Bucket: "backups", Key: "prod/scheduled-1.keys.age"}); err != nil {
-		t.Fatal(err)
+	for _, key := range []string{"prod/scheduled-1.keys.age", "prod/scheduled-1.mac"} {
+		if err := store.Remove(t.Context(), objectstore.Location{Bucket: "backups", Key: key}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c.write("snapshots/scheduled-2.db", "second")
 	c.run("bash", true)

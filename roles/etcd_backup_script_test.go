@@ -1,6 +1,8 @@
 package roles_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/snapshot"
 )
 
 // fakeEtcdctl prints the states of members in the form of etcdctl, and saves snapshots.
@@ -73,7 +78,7 @@ func TestEtcdBackupScript(t *testing.T) {
 				writeFile(t, filepath.Join(dir, "broken"))
 			}
 			keys := filepath.Join(dir, "etcd-backup-keys.age")
-			for file, text := range map[string]string{keys: "# Written by deployer.\nsealed\n", filepath.Join(snapshots, "removed.keys.age"): "x", filepath.Join(snapshots, "old19.keys.age"): "x"} {
+			for file, text := range map[string]string{keys: "# Written by deployer.\nsealed\n", filepath.Join(snapshots, "removed.keys.age"): "x", filepath.Join(snapshots, "removed.mac"): "x", filepath.Join(snapshots, "old19.keys.age"): "x"} {
 				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -92,8 +97,9 @@ func TestEtcdBackupScript(t *testing.T) {
 			if tt.stay == 6 {
 				limit = "max_kib=5"
 			}
-			script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", keys, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit).
-				Replace(actx.files(t, host)["/etc/deployer/etcd-backup.sh"])
+			files := actx.files(t, host)
+			script := strings.NewReplacer(append(authenticator(t, files), "/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", keys, "'/var/lib/etcd'", "'"+dir+"'", "max_kib=$((10240 * 1024))", limit)...).
+				Replace(files["/etc/deployer/etcd-backup.sh"])
 			run := exec.Command("/bin/sh", "-c", script)
 			run.Env = append(os.Environ(), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
 			out, err := run.CombinedOutput()
@@ -104,31 +110,88 @@ func TestEtcdBackupScript(t *testing.T) {
 			if failed := tt.wrong != "" || tt.broken && host == "m2"; failed != (err != nil) {
 				t.Errorf("%s, on %s: %v\n%s", name, host, err, out)
 			}
-			files, _ := filepath.Glob(filepath.Join(snapshots, "*.db"))
+			dbs, _ := filepath.Glob(filepath.Join(snapshots, "*.db"))
 			parts, _ := filepath.Glob(filepath.Join(snapshots, ".*part"))
-			if want := map[bool]int{true: tt.stay, false: 20}[saved]; len(files) != want {
-				t.Errorf("%s, on %s: %d snapshots stay, want %d", name, host, len(files), want)
+			if want := map[bool]int{true: tt.stay, false: 20}[saved]; len(dbs) != want {
+				t.Errorf("%s, on %s: %d snapshots stay, want %d", name, host, len(dbs), want)
 			}
 			if (saved || tt.broken && host == "m2") && len(parts) > 0 {
 				t.Errorf("%s, on %s: parts stay: %v", name, host, parts)
 			}
 			if saved {
-				if info, err := os.Stat(files[len(files)-1]); err != nil || info.Mode().Perm() != 0o600 {
+				if info, err := os.Stat(dbs[len(dbs)-1]); err != nil || info.Mode().Perm() != 0o600 {
 					t.Errorf("%s: %v, %v", name, info, err)
 				}
-				saved := strings.TrimSuffix(filepath.Base(files[len(files)-1]), ".db") + ".keys.age"
+				saved := strings.TrimSuffix(filepath.Base(dbs[len(dbs)-1]), ".db") + ".keys.age"
 				if text, err := os.ReadFile(filepath.Join(snapshots, saved)); err != nil || string(text) != "sealed\n" {
 					t.Errorf("%s: the keys beside the snapshot: %q, %v", name, text, err)
+				}
+				requireAuthentic(t, dbs[len(dbs)-1], "sealed\n")
+				if old, _ := filepath.Glob(filepath.Join(snapshots, "*.mac")); len(old) != 1 {
+					t.Errorf("%s: MACs %v, want that of the new snapshot", name, old)
 				}
 				beside, _ := filepath.Glob(filepath.Join(snapshots, "*.age"))
 				if diff := cmp.Diff([]string{filepath.Join(snapshots, "old19.keys.age"), filepath.Join(snapshots, saved)}, beside); diff != "" {
 					t.Errorf("%s: keys (-want +got):\n%s", name, diff)
 				}
-				if diff := cmp.Diff(fmt.Sprintf("old%02d.db", 21-tt.stay), filepath.Base(files[0])); diff != "" {
+				if diff := cmp.Diff(fmt.Sprintf("old%02d.db", 21-tt.stay), filepath.Base(dbs[0])); diff != "" {
 					t.Errorf("%s: the oldest that stays: %s", name, diff)
 				}
 			}
 		}
+	}
+}
+
+// authenticator writes the functions and the key that scripts of backups read, as the role writes
+// them to a host, and returns their paths on hosts, each with its path here.
+func authenticator(t *testing.T, files map[string]string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var out []string
+	for _, path := range []string{"/etc/deployer/etcd-backup-hmac.sh", "/etc/deployer/etcd-backup-mac.key"} {
+		to := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(to, []byte(files[path]), 0o600); err != nil || files[path] == "" {
+			t.Fatalf("%s has %q, %v", path, files[path], err)
+		}
+		out = append(out, path, to)
+	}
+	return out
+}
+
+// requireAuthentic verifies the MAC beside a snapshot with the key of the site; keys is the content of
+// the file with the encrypted keys beside it, empty for none.
+func requireAuthentic(t *testing.T, path, keys string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(strings.TrimSuffix(path, ".db") + snapshot.MACSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	verified := snapshot.Verified{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}
+	m, err := snapshot.Claim(string(text), strings.TrimSuffix(filepath.Base(path), ".db"), verified)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := m.Verify(sampleBackupKey); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	want := snapshot.NoKeys
+	if keys != "" {
+		sum := sha256.Sum256([]byte(keys))
+		want = hex.EncodeToString(sum[:])
+	}
+	if m.Keys != want {
+		t.Errorf("the MAC names the keys %q, want %q", m.Keys, want)
+	}
+	if age := time.Since(m.Saved); age < -time.Second || age > time.Hour {
+		t.Errorf("it was saved %s ago", age)
+	}
+	if (m.Verify(keyring.BackupKey("another key"))) == nil {
+		t.Error("another key verifies the MAC")
 	}
 }
 
@@ -170,7 +233,7 @@ func TestEtcdBackupScriptOnAFullDisk(t *testing.T) {
 		if tt.fails {
 			writeFile(t, filepath.Join(dir, "broken"))
 		}
-		script := strings.NewReplacer("/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", filepath.Join(dir, "none"), "'/var/lib/etcd'", "'"+dir+"'").
+		script := strings.NewReplacer(append(authenticator(t, files), "/var/lib/deployer/etcd-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", filepath.Join(dir, "none"), "'/var/lib/etcd'", "'"+dir+"'")...).
 			Replace(files["/etc/deployer/etcd-backup.sh"])
 		run := exec.Command("/bin/sh", "-c", script)
 		run.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "STATES="+filepath.Join(dir, "states"), "BROKEN="+filepath.Join(dir, "broken"))
@@ -184,6 +247,9 @@ func TestEtcdBackupScriptOnAFullDisk(t *testing.T) {
 		}
 		var left []string
 		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".mac") {
+				continue
+			}
 			if strings.HasPrefix(e.Name(), "scheduled-") {
 				left = append(left, "scheduled"+filepath.Ext(e.Name()))
 				continue

@@ -24,6 +24,9 @@ var onHosts = regexp.MustCompile(`(?m)^On hosts: (.+)$`)
 func TestUnreleasedFilesAreInChangelog(t *testing.T) {
 	named := unreleasedFiles(t, filepath.Join("..", "changelog", "unreleased"))
 	for name, hosts := range goldenHosts() {
+		if _, err := os.Stat(filepath.Join("testdata", "released", name)); err != nil && !*released {
+			continue // the sample is younger than the release
+		}
 		s := newSite(t, name)
 		for _, host := range hosts {
 			t.Run(name+"/"+host, func(t *testing.T) {

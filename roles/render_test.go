@@ -3,6 +3,7 @@ package roles_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,18 @@ func imageName(t *testing.T) func(name, version string) string {
 	}
 }
 
+// calicoSessions returns the result of calico_sessions when nothing changes.
+func calicoSessions(c *cluster.Cluster) map[string]any {
+	none := map[string]any{}
+	for _, name := range c.NodeNames {
+		none[name] = []any{}
+	}
+	return map[string]any{
+		"new": false, "needed": false, "become": []any{}, "leave": []any{}, "mesh_sessions": none,
+		"changed_sessions": none, "transition_sessions": none, "sessions": none,
+	}
+}
+
 // findings returns the results that tasks of a first run register: pod ranges, and the
 // plan of a new etcd cluster.
 func findings(t *testing.T, c *cluster.Cluster) map[string]any {
@@ -125,6 +138,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
 	}
 	return map[string]any{
+		"name_servers_found":      map[string]any{"file": "/etc/resolv.conf", "servers": []any{}},
 		"api_proxy":               map[string]any{"changed": false, "failed": false, "skipped": false},
 		"pod_cidrs":               ranges,
 		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
@@ -133,15 +147,24 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"etcd_plan":               map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
 		"proxy_package":           map[string]any{"changed": false, "failed": false, "skipped": false},
 		"bgp_password":            map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},
+		"calico_first":            map[string]any{"new": true},
+		"calico_sessions":         calicoSessions(c),
+		"calico_routes":           map[string]any{"sessions": []any{}, "routes": []any{}},
+		"calico_standby":          map[string]any{"stdout": ""},
+		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
 		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}},
 		"containerd_unit":         map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
 		"etcd_added":              map[string]any{"changed": false, "failed": false, "skipped": false},
-		"facts":                   map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2},
+		"facts":                   map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2, "addresses": []any{}},
 		"run":                     map[string]any{"id": "20260102-030405.000", "check": false},
+		"etcd_backup_mac_key":     map[string]any{"key": hex.EncodeToString(sampleBackupKey), "fingerprint": sampleBackupKey.Fingerprint()},
 		"etcd_backup_keys":        map[string]any{"content": "# Written by deployer. Sample of encrypted keys.\n"},
 		"etcd_restore_unfinished": map[string]any{"exists": false},
 	}
 }
+
+// sampleBackupKey is the key for backups of all sites.
+var sampleBackupKey = keyring.BackupKey(strings.Repeat("\x0b", 32))
 
 // files renders the files that the playbook writes to a host, and the Kubernetes objects
 // that it applies, by path; objects are below "kubernetes:".
@@ -222,6 +245,9 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 	}
 	switch a := args.(type) {
 	case *kube.ApplyManifests:
+		if a.Manifests.Artifact != "" { // no file of a role
+			return nil
+		}
 		text, err := c.Render(a.Manifests.Template)
 		if err != nil {
 			return err
@@ -231,7 +257,7 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 		}
 		out["kubernetes:"+a.Manifests.Template] = string(text)
 	case *file.File:
-		out[a.Path] = a.Content
+		out[a.Path] = contentOf(a)
 	case *timer.Timer: // the module's own tests have the whole units
 		units := "/etc/systemd/system/" + a.Name
 		out[units+".timer"] = "# Written by deployer.\n[Timer]\nOnCalendar=" + strings.Join(a.OnCalendar, " ") + "\n"
@@ -245,10 +271,18 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 			s.see(task, host, module)
 		}
 		if f, ok := module.(*file.File); ok {
-			out[f.Path] = f.Content
+			out[f.Path] = contentOf(f)
 		}
 	}
 	return nil
+}
+
+// contentOf returns the content of a file as its task has it; empty for one without.
+func contentOf(f *file.File) string {
+	if f.Content == nil {
+		return ""
+	}
+	return *f.Content
 }
 
 // controller implements engine.PrepareContext.
@@ -272,7 +306,7 @@ func (c *controller) Render(name string) ([]byte, error) {
 		return nil, err
 	}
 	c.site.templates[c.task.Role+"/"+name]++
-	text, err := tpl.Text(c.vars.Map())
+	text, err := tpl.Content(c.vars.Map())
 	return []byte(text), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os/exec"
 	"path"
@@ -50,7 +51,8 @@ func readable(file, text string) error {
 	switch ext := path.Ext(file); {
 	case file == "/etc/deployer/etcd-member": // its existence is read
 		return nil
-	case file == "/etc/deployer/etcd-backup-keys.age": // package keybackup reads it
+	case file == "/etc/deployer/etcd-backup-keys.age", // package keybackup reads it
+		file == "/etc/deployer/etcd-backup-mac.key": // the script of the timer reads it
 		return nil
 	case strings.HasPrefix(file, "kubernetes:"):
 		return eachDocument(text, object)
@@ -62,6 +64,8 @@ func readable(file, text string) error {
 		return credentials(text)
 	case ext == ".yaml":
 		return anyObject(text)
+	case file == "/etc/cni/net.d/10-calico.conflist":
+		return calicoList(text)
 	case ext == ".conflist":
 		return networkList(text)
 	case ext == ".toml":
@@ -117,9 +121,12 @@ func eachDocument(text string, check func(string) error) error {
 
 // object decodes one Kubernetes object into its Go type.
 func object(doc string) error {
-	var head struct{ Kind string }
+	var head struct{ APIVersion, Kind string }
 	if err := yaml.Unmarshal([]byte(doc), &head); err != nil {
 		return err
+	}
+	if strings.HasPrefix(head.APIVersion, "crd.projectcalico.org/") { // Calico's definitions are no part of this module
+		return nil
 	}
 	types := map[string]any{
 		"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
@@ -143,10 +150,19 @@ func staticPod(text string) error {
 	}
 	volumes := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
-		if v.HostPath == nil || !path.IsAbs(v.HostPath.Path) {
+		if v.EmptyDir == nil && (v.HostPath == nil || !path.IsAbs(v.HostPath.Path)) {
 			return fmt.Errorf("volume %s is not a path of the host", v.Name)
 		}
 		volumes[v.Name] = true
+	}
+	unmounted := maps.Clone(volumes)
+	for _, c := range pod.Spec.InitContainers {
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				return fmt.Errorf("mount %s of an init container has no volume", m.Name)
+			}
+			delete(unmounted, m.Name)
+		}
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Image == "" || !pod.Spec.HostNetwork || pod.Namespace != "kube-system" {
@@ -156,14 +172,14 @@ func staticPod(text string) error {
 			if !volumes[m.Name] {
 				return fmt.Errorf("mount %s has no volume", m.Name)
 			}
-			delete(volumes, m.Name)
+			delete(unmounted, m.Name)
 		}
 		if c.Resources.Requests.Cpu().Cmp(resource.MustParse("1m")) < 0 {
 			return fmt.Errorf("container %s requests no CPU", c.Name)
 		}
 	}
-	if len(volumes) > 0 {
-		return fmt.Errorf("volumes without a mount: %v", volumes)
+	if len(unmounted) > 0 {
+		return fmt.Errorf("volumes without a mount: %v", unmounted)
 	}
 	return nil
 }
@@ -227,6 +243,37 @@ func networkList(text string) error {
 	}
 	_, err := netip.ParsePrefix(list.Plugins[0].IPAM.Ranges[0][0].Subnet)
 	return err
+}
+
+// calicoList decodes the configuration of Calico's plugins with their keys (cni-plugin
+// pkg/types).
+func calicoList(text string) error {
+	var list struct {
+		CNIVersion string `json:"cniVersion"`
+		Name       string `json:"name"`
+		Plugins    []struct {
+			Type          string            `json:"type"`
+			LogLevel      string            `json:"log_level"`
+			LogFilePath   string            `json:"log_file_path"`
+			DatastoreType string            `json:"datastore_type"`
+			Nodename      string            `json:"nodename"`
+			MTU           int               `json:"mtu"`
+			IPAM          map[string]string `json:"ipam"`
+			Policy        map[string]string `json:"policy"`
+			Kubernetes    map[string]string `json:"kubernetes"`
+			SNAT          bool              `json:"snat"`
+			Capabilities  map[string]bool   `json:"capabilities"`
+		} `json:"plugins"`
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&list); err != nil {
+		return err
+	}
+	if len(list.Plugins) < 2 || list.Plugins[0].Nodename == "" || !path.IsAbs(list.Plugins[0].Kubernetes["kubeconfig"]) {
+		return fmt.Errorf("the plugin calico has no node name or no kubeconfig")
+	}
+	return nil
 }
 
 type subnet struct {

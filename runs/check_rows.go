@@ -8,18 +8,21 @@ import (
 	"deployer/tasks/control/report"
 )
 
-// CheckRows collects the rows in the outputs of checks. CheckRows is safe for concurrent use.
+// CheckRows collects the rows in the outputs of checks. It is safe for concurrent use.
 type CheckRows struct {
+	// Roles are the roles whose checks are collected; empty for all.
+	Roles []string
+
 	mu   sync.Mutex
 	rows []report.Row
 }
 
 // Emit implements engine.Sink.
 func (s *CheckRows) Emit(e engine.Event) {
-	if e.Type != engine.EventStepEnd || e.Result == nil {
+	if len(s.Roles) > 0 && !slices.Contains(s.Roles, e.Role) {
 		return
 	}
-	rows := report.Collect(e.Host, e.Result.Output)
+	rows := report.OfStep(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows = append(s.rows, rows...)

@@ -19,6 +19,13 @@ func (c Runner) EtcdStatus(o Options) (*Run, error) {
 	return c.withoutArtifacts(o)
 }
 
+// EtcdBackups returns a run that compares the MACs of snapshots of an object store with the key of
+// the cluster, and changes nothing. The variables in Extra are those of the playbook.
+func (c Runner) EtcdBackups(o Options) (*Run, error) {
+	o.Verb = "etcd-backups"
+	return c.withoutArtifacts(o)
+}
+
 // EtcdBackup returns a run that saves a snapshot of etcd. EtcdBackup takes no run lock: a snapshot
 // disturbs no other run.
 func (c Runner) EtcdBackup(o Options) (*Run, error) {

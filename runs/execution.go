@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -50,8 +51,11 @@ func (r *Run) Do(ctx context.Context, w Observer) (*engine.Report, error) {
 func (r *Run) begin(w Observer) *execution {
 	s := &execution{Run: r, started: time.Now().UTC(), observer: w, events: &fanout{}}
 	r.id = s.started.Format("20060102-150405.000")
+	if r.logged && !r.Check && r.runner.NextRunID != nil {
+		r.id = cmp.Or(r.runner.NextRunID(), r.id)
+	}
 	s.events.add(w.Sink)
-	services, calls := clusterServices(r.Project)
+	services, calls := clusterServices(r.Project, r.blobs)
 	engine.Provide(services, reboot.Resumes(r.resumes))
 	if r.observed != nil {
 		engine.Provide(services, r.observed)

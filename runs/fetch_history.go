@@ -130,11 +130,6 @@ func (c Runner) findEntry(name string, o Options, verb string) (*history.Entry, 
 	}
 	there := *e.Record
 	there.Header = history.Relocate(there.Header, project.Absolute(inventory), project.Absolute(o.Playbook))
-	if there.Header.Plan != nil && e.PlanFile != "" {
-		plan := *there.Header.Plan
-		plan.File = e.PlanFile
-		there.Header.Plan = &plan
-	}
 	here := *e
 	here.Record = &there
 	return &here, nil

@@ -2,11 +2,14 @@ package runs
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"deployer/engine/journal"
 	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
+	"deployer/runs/history"
 	"deployer/shellquote"
 )
 
@@ -16,6 +19,7 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 	o.Invocation = journal.Invocation{Verb: call.Verb, Playbook: project.Relative(call.Playbook), Inventory: o.Inventory,
 		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra, Kubernetes: call.Kubernetes}
 	o.skipVarCheck = true
+	c.Lookups = r.lookups
 	switch call.Verb {
 	case verbInstall, verbUpgrade, verbRun:
 		o.Extra = mergeVars(call.Extra, o.Extra)
@@ -63,6 +67,11 @@ func (c Runner) originalRevert(r *Revert, call journal.Invocation) (*Run, error)
 	if err != nil {
 		return nil, project.AsUserError(fmt.Errorf("finding the run that %s reverted: %w", r.ID, err))
 	}
+	if slices.ContainsFunc(r.Entries(), func(e *history.Entry) bool { return e.Header.Run == first.Header.Run }) {
+		return nil, project.AsUserError(fmt.Errorf("run %s reverts itself, by way of other runs, so one of their records is wrong; examine the hosts that keep them: %s", first.Header.Run, strings.Join(first.Places(), ", ")))
+	}
+	r.Reverted = append(r.Reverted, first)
+	r.holdLookups(first)
 	run, err := c.originalRun(r, first.Header.Invocation)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,9 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -59,26 +57,8 @@ func readPlan(file string) (p *plan.Plan, digest string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the plan: %w", err)
 	}
-	var head struct {
-		Format int `json:"format"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, "", fmt.Errorf("%s is no plan: %w", file, err)
-	}
-	switch {
-	case head.Format == 0:
-		return nil, "", fmt.Errorf("%s is no plan: it has no format number", file)
-	case head.Format != plan.Format:
-		return nil, "", fmt.Errorf("%s is a plan of format %d, this deployer reads format %d: apply it with the deployer that made it, or make a new plan", file, head.Format, plan.Format)
-	}
-	p = &plan.Plan{}
-	strict := json.NewDecoder(bytes.NewReader(data))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(p); err != nil {
-		return nil, "", fmt.Errorf("%s is no plan: %w", file, err)
-	}
-	if err := p.Valid(); err != nil {
-		return nil, "", fmt.Errorf("%s is damaged: %w", file, err)
+	if p, err = plan.Decode(file, data); err != nil {
+		return nil, "", err
 	}
 	sum := sha256.Sum256(data)
 	return p, hex.EncodeToString(sum[:]), nil

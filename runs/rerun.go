@@ -10,11 +10,13 @@ import (
 )
 
 // rerun returns a run with the invocation of an earlier one. The variables of given are
-// added to the recorded ones, and its Forks, if set, replace the recorded value.
+// added to the recorded ones, its Forks, if set, replace the recorded value, and its LockHosts
+// holds as the recorded one does.
 func (c Runner) rerun(was journal.Invocation, given Options) (*Run, error) {
 	o := given
 	o.Invocation = was
 	o.Inventory, o.Playbook = project.Relative(was.Inventory), project.Relative(was.Playbook)
+	o.LockHosts = was.LockHosts || given.LockHosts
 	o.Extra = mergeVars(was.Extra, given.Extra) // given must contain the withheld variables
 	if given.Forks > 0 {
 		o.Forks = given.Forks

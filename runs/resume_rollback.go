@@ -72,17 +72,22 @@ func NextRollback(newestFirst []*history.Entry, inventory string) (last *history
 	return last, chain[1]
 }
 
-// NextRollback is the function of this name for the known runs of an inventory.
-func (c Runner) NextRollback(inventory string) (last *history.Entry, next string) {
+// NextRollback is the function of this name for the known runs of the inventory in the
+// options. The header of a run of another machine has the paths of this one.
+func (c Runner) NextRollback(o Options) (last *history.Entry, next string, err error) {
 	all, err := c.allRuns()
 	if err != nil {
-		return nil, "" // [Runner.Unfinished] returns the error
+		return nil, "", nil //nolint:nilerr // [Runner.Unfinished] returns it
 	}
-	return NextRollback(all, inventory)
+	if last, next = NextRollback(all, o.Inventory); next == "" {
+		return nil, "", nil
+	}
+	last, err = c.findEntry(last.Header.Run, o, "resume")
+	return last, next, err
 }
 
 // ContinueRollback returns the reverts of the runs of an upgrade that are left; see
-// [NextRollback].
+// [Runner.NextRollback].
 func (c Runner) ContinueRollback(last journal.Header, next string, given Options) ([]*Revert, error) {
 	o := continuedOptions(last, given)
 	o.Inventory = given.Inventory
@@ -94,7 +99,7 @@ func (c Runner) ContinueRollback(last journal.Header, next string, given Options
 // of drains that it was given.
 func continuedOptions(was journal.Header, given Options) RevertOptions {
 	o := given
-	o.Inventory, o.LockHosts = project.Relative(was.Invocation.Inventory), was.Invocation.LockHosts
+	o.Inventory, o.LockHosts = project.Relative(was.Invocation.Inventory), was.Invocation.LockHosts || given.LockHosts
 	if given.Forks == 0 {
 		o.Forks = was.Invocation.Forks
 	}

@@ -13,6 +13,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/project"
+	"deployer/runs/history"
 )
 
 // TestLastUnfinished checks which run resume selects when none is named.
@@ -155,7 +156,7 @@ func TestUserErrorsAndRefusals(t *testing.T) {
 	}
 	was := &journal.Record{Outcome: journal.Killed, Header: journal.Header{Run: "r1", Deployer: "v0",
 		Invocation: journal.Invocation{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
-	_, withheld := c.Resume(was, Options{}, false)
+	_, withheld := c.Resume(&history.Entry{Record: was, Here: true}, Options{}, false)
 	for want, err := range map[string]error{
 		"pattern \"nowhere\"":                call("nowhere", "site.yaml"),
 		`pattern "web,!web" matches no host`: call("web,!web", "site.yaml"),
@@ -172,12 +173,12 @@ func TestUserErrorsAndRefusals(t *testing.T) {
 			t.Errorf("want a user error %q, got %v", want, err)
 		}
 	}
-	_, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
+	_, err := c.Resume(&history.Entry{Record: was, Here: true}, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, false)
 	var refused *RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "changed since run r1: i.yaml (new), site.yaml (new), deployer itself") {
 		t.Errorf("got %v", err)
 	}
-	r, err := c.Resume(was, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, true)
+	r, err := c.Resume(&history.Entry{Record: was, Here: true}, Options{Invocation: journal.Invocation{Extra: map[string]any{"token": "x"}}}, true)
 	if err != nil || r.resumes != "r1" {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deployer/engine/journal"
+	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/engine/revert"
 	"deployer/project"
@@ -37,12 +38,18 @@ type Revert struct {
 	ResumedFrom string
 	// Entry has the log of the original run with its places; nil without a log.
 	Entry *history.Entry
+	// Reverted are the logs of the runs that the original run reverted, if it was a revert
+	// itself, the newest first.
+	Reverted []*history.Entry
 
 	options RevertOptions
 	log     *runLog
 	program *program.Program // program of the original run
 	query   *Run             // queries the hosts
 	resumes string           // id of an earlier revert that this one resumes
+	// lookups are held until Run when a host's record has the original run or one before it:
+	// its variables may name files of this machine. nil evaluates them.
+	lookups *lang.Lookups
 }
 
 // Revert returns the revert of a run, which is named by the beginning of its id. A
@@ -65,6 +72,7 @@ func (c Runner) Revert(name string, o RevertOptions) (*Revert, error) {
 func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error) {
 	o := given
 	o.Invocation, o.Playbook = was.Invocation, given.Playbook
+	o.LockHosts = was.Invocation.LockHosts || given.LockHosts
 	o.Inventory, o.Extra, o.Withheld = project.Relative(was.Invocation.Inventory), mergeVars(was.Invocation.Extra, given.Extra), nil
 	if given.Forks > 0 {
 		o.Forks = given.Forks
@@ -102,7 +110,24 @@ func (c Runner) findRun(name string, o RevertOptions) (*Revert, error) {
 		o.Inventory = project.Relative(h.Invocation.Inventory)
 	}
 	t, err := readRunLog(record.Path)
-	return &Revert{ID: h.Run, ResumedFrom: h.Resumes, Entry: record, Invocation: h.Invocation, log: t, options: o}, err
+	r := &Revert{ID: h.Run, ResumedFrom: h.Resumes, Entry: record, Invocation: h.Invocation, log: t, options: o}
+	r.holdLookups(record)
+	return r, err
+}
+
+// holdLookups holds the lookups of this machine when a host has the record of a run.
+func (r *Revert) holdLookups(e *history.Entry) {
+	if !e.Here && r.lookups == nil {
+		r.lookups = lang.HeldLookups()
+	}
+}
+
+// Entries returns the logs from which the program of the revert is made.
+func (r *Revert) Entries() []*history.Entry {
+	if r.Entry == nil {
+		return r.Reverted
+	}
+	return append([]*history.Entry{r.Entry}, r.Reverted...)
 }
 
 // withoutLog returns the revert of a run whose log is missing.
@@ -146,7 +171,8 @@ func (r *Revert) affectedHosts(original *Run) []string {
 	return slices.DeleteFunc(slices.Clone(original.Hosts), func(host string) bool { return !r.log.hosts[host] })
 }
 
-// Run returns the run that executes the revert of a preview. Hosts that did not answer the
+// Run returns the run that executes the revert of a preview. The caller has confirmed the
+// claims of hosts' records: lookups read this machine from now on. Hosts that did not answer the
 // preview are missing in it: it restores the others, and its outcome is partial when the run
 // may have changed them. Drifted resources are a *RefusedError unless Force is set, and so
 // are minor versions of API servers and etcd that the revert may not lower, and hosts
@@ -157,6 +183,10 @@ func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 	}
 	o := r.options
 	run := r.query.clone(preview.inverse.Program)
+	if r.lookups != nil {
+		r.lookups.Release()
+		run.variables.ResolveHostVars(run.Extra)
+	}
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
 	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
 		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook, LowerMinor: o.LowerMinor}

@@ -42,6 +42,9 @@ type Run struct {
 	resumes string            // id of the run that this one resumes; empty for none
 	applies *plan.Plan        // plan to apply; nil for none
 	applied *journal.Plan     // the file of applies
+	// storesPlan is true when applies has no file on this machine until the run begins;
+	// claimedPlan when only hosts say that applies is its plan.
+	storesPlan, claimedPlan bool
 
 	// passedPauses are the rollouts that have paused in the runs that this one resumes.
 	passedPauses []string
@@ -104,9 +107,19 @@ func (r *Run) TargetHosts() []string {
 // HasLog reports whether the run has a log, so that it can be resumed.
 func (r *Run) HasLog() bool { return r.hasLog }
 
+// ClaimedPlan returns the plan that the run applies when it comes from the record of a host
+// and this machine has no log with its digest: a person must see and confirm it, as for
+// apply. ClaimedPlan returns nil for any other run.
+func (r *Run) ClaimedPlan() *plan.Plan {
+	if !r.claimedPlan {
+		return nil
+	}
+	return r.applies
+}
+
 // PlanFile returns the file of the plan that the run applies; empty for none.
 func (r *Run) PlanFile() string {
-	if r.applied == nil {
+	if r.applied == nil || r.applied.File == "" {
 		return ""
 	}
 	return project.Relative(r.applied.File)

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -148,17 +149,14 @@ func (t *runLog) movedTasks(prog *program.Program) []string {
 			now[h.ID] = h
 		}
 	}
-	var out []string
+	moved := map[string]bool{}
 	for _, steps := range t.changed {
 		for _, c := range steps {
 			id := taskOf(c.step)
-			text := fmt.Sprintf("%q was step %s", c.name, id)
-			if task := now[id]; task != nil && task.Role == c.role && task.MayHaveTitle(c.name) || slices.Contains(out, text) {
-				continue
+			if task := now[id]; task == nil || task.Role != c.role || !task.MayHaveTitle(c.name) {
+				moved[fmt.Sprintf("%q was step %s", c.name, id)] = true
 			}
-			out = append(out, text)
 		}
 	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(moved))
 }

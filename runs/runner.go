@@ -34,6 +34,9 @@ type Runner struct {
 	// History has the logs of earlier runs; nil for those of this machine. See
 	// FetchHistory.
 	History *history.History
+	// NextRunID returns the id of the next run that has a log; an empty one, and nil, stand for the
+	// time at which the run starts.
+	NextRunID func() string
 	// OnFetch is called with the progress of downloads before a run; may be nil.
 	OnFetch func(images.Progress)
 }

@@ -146,7 +146,7 @@ func TestResumeAndRevert(t *testing.T) {
 	if err != nil || record.Header.Run == stopped.ID() {
 		t.Fatalf("got %+v, %v", record, err)
 	}
-	resumed := s.do(engine.OutcomeDone)(s.Resume(record.Record, optionsWith("''"), false))
+	resumed := s.do(engine.OutcomeDone)(s.Resume(record, optionsWith("''"), false))
 	if _, err := s.Unfinished("", optionsWith("")); err == nil {
 		t.Error("a run is unfinished that was resumed")
 	}

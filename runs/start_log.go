@@ -18,6 +18,13 @@ func (s *execution) startLog() error {
 	if err != nil {
 		return err
 	}
+	if s.storesPlan {
+		from, err := StorePlan(s.applies)
+		if err != nil {
+			return err
+		}
+		s.applied = &from
+	}
 	header := s.header()
 	if s.log, err = journal.Create(dir, header); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/google/renameio/v2"
 
@@ -32,7 +33,7 @@ func StorePlan(p *plan.Plan) (journal.Plan, error) {
 	if err := json.NewEncoder(&text).Encode(p); err != nil {
 		return journal.Plan{}, fmt.Errorf("storing the plan: %w", err)
 	}
-	file := filepath.Join(dir, p.Made.UTC().Format("20060102-150405.000000")+".json")
+	file := filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000000")+".json")
 	if err := renameio.WriteFile(file, text.Bytes(), 0o600); err != nil {
 		return journal.Plan{}, fmt.Errorf("storing the plan: %w", err)
 	}

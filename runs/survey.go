@@ -8,6 +8,7 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/compare"
 	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/engine/view"
 	"deployer/project"
 	"deployer/tasks/control/report"
@@ -92,10 +93,18 @@ func (r *Run) Survey(ctx context.Context, w Observer) (*SurveyResult, error) {
 	problems := report.Problems(rows.All())
 	report.Sort(problems)
 	for _, row := range problems {
-		if h, ok := found.Hosts[row.Host]; ok {
-			h.Broken = append(h.Broken, compare.Broken{Host: row.Host, Component: row.Check, Detail: row.Detail, Fix: row.Fix})
+		b := compare.Broken{Host: row.Host, Component: row.Check, Detail: row.Detail, Fix: row.Fix}
+		switch h, examined := found.Hosts[row.Host]; {
+		case row.Check == "node" || row.Check == "etcd member": // compared by package compare
+		case !examined && row.Host != "":
+		case row.Host == "" || !compare.Repairable(row.Check):
+			found.Problems = append(found.Problems, b)
+		default:
+			h.Broken = append(h.Broken, b)
 			found.Hosts[row.Host] = h
 		}
 	}
-	return &SurveyResult{Observed: found, Result: compare.Compare(r.Project.Cluster, found), Report: done}, nil
+	result := compare.Compare(r.Project.Cluster, found)
+	sanitize.Fields(&result) // the API and etcd are on hosts
+	return &SurveyResult{Observed: found, Result: result, Report: done}, nil
 }

@@ -23,7 +23,7 @@ import (
 // its log is missing. Runs of other machines, which hosts of the inventory have recorded,
 // are runs of the inventory.
 func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string {
-	upgrades := upgradesOf(newestFirst, inventory, from)
+	upgrades, reverted := upgradesOf(newestFirst, inventory, from)
 	head := slices.IndexFunc(upgrades, func(r *history.Entry) bool {
 		return r.Header.Run == from || from == "" && changedByUpgrade(r) == changedSomething
 	})
@@ -40,14 +40,16 @@ func UpgradeChain(newestFirst []*history.Entry, inventory, from string) []string
 		})
 		head = 0
 	}
-	return chainFrom(newestFirst, upgrades[head:])
+	return chainFrom(newestFirst, upgrades[head:], reverted)
 }
 
-// chainFrom returns the chain that begins with the first of the upgrades.
-func chainFrom(all, upgrades []*history.Entry) []string {
+// chainFrom returns the chain that begins with the first of the upgrades. A run that a finished
+// revert has restored has changed something, whatever its log shows.
+func chainFrom(all, upgrades []*history.Entry, reverted map[string]bool) []string {
 	out, resumed, changed := []string{}, map[string]bool{}, false
 	for _, r := range upgrades {
-		id, changes := r.Header.Run, changedByUpgrade(r) == changedSomething
+		id := r.Header.Run
+		changes := changedByUpgrade(r) == changedSomething || reverted[id]
 		if len(out) > 0 && !resumed[id] {
 			same := sameTarget(r, upgrades[0])
 			if changed && completed(r) || !same && changes {
@@ -85,23 +87,37 @@ func missingResumed(all []*history.Entry, resumed map[string]bool) []string {
 }
 
 // upgradesOf returns the upgrades of an inventory that may have changed something and that
-// no finished revert has taken back; the run named, if any, in any case.
-func upgradesOf(newestFirst []*history.Entry, inventory, named string) []*history.Entry {
-	inventory = project.Absolute(inventory)
-	reverted := map[string]bool{}
-	var out []*history.Entry
+// no finished revert has restored; the run named, if any, in any case. reverted are the ids of the
+// runs that a finished revert has restored.
+func upgradesOf(newestFirst []*history.Entry, inventory, named string) (out []*history.Entry, reverted map[string]bool) {
+	upgrades, reverted := upgradesIn(newestFirst, inventory)
+	for _, r := range newestFirst {
+		if r.Header.Invocation.Verb != verbUpgrade {
+			continue
+		}
+		if id := r.Header.Run; id == named || slices.Contains(upgrades, r) && !reverted[id] {
+			out = append(out, r)
+		}
+	}
+	return out, reverted
+}
+
+// upgradesIn returns the upgrades of an inventory that may have changed something, and the ids of
+// the runs that a finished revert has restored. A run that hosts of the inventory have recorded is
+// one of it, whichever path its inventory had, such as that of another checkout.
+func upgradesIn(newestFirst []*history.Entry, inventory string) (upgrades []*history.Entry, reverted map[string]bool) {
+	inventory, reverted = project.Absolute(inventory), map[string]bool{}
 	for _, r := range newestFirst {
 		call := r.Header.Invocation
 		switch {
 		case call.Verb == verbRevert && r.Finished():
 			reverted[call.Reverts] = true
-		case call.Verb != verbUpgrade:
-		case r.Header.Run == named,
-			(!r.Here || call.Inventory == inventory) && !reverted[r.Header.Run] && changedByUpgrade(r) != changedNothing:
-			out = append(out, r)
+		case call.Verb != verbUpgrade, changedByUpgrade(r) == changedNothing:
+		case !r.Here, len(r.Keepers) > 0, call.Inventory == inventory:
+			upgrades = append(upgrades, r)
 		}
 	}
-	return out
+	return upgrades, reverted
 }
 
 // sameTarget reports whether two upgrades lead to the same versions.
@@ -143,7 +159,8 @@ func changedByUpgrade(r *history.Entry) upgradeChange {
 // from hosts, and that may have changed something.
 func Undecided(newestFirst []*history.Entry, inventory string) []string {
 	var out []string
-	for _, r := range upgradesOf(newestFirst, inventory, "") {
+	upgrades, _ := upgradesOf(newestFirst, inventory, "")
+	for _, r := range upgrades {
 		if r.Brief && changedByUpgrade(r) == changedMaybe {
 			out = append(out, r.Header.Run)
 		}

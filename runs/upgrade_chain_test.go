@@ -93,6 +93,8 @@ func TestUpgradeChain(t *testing.T) {
 		"from a named run":                              {[]*history.Entry{up("3", "v3", "done"), up("2", "v2", "done"), up("1", "v2", "killed")}, "2", "2 1"},
 		"from a named run that is reverted":             {[]*history.Entry{revertEntry("5", "3", engine.OutcomeDone), up("3", "v2", "done"), up("2", "v2", "killed")}, "3", "3 2"},
 		"from a run that is no upgrade":                 {[]*history.Entry{install, up("2", "v2", "done")}, "3", ""},
+		"from one that is reverted, log without change": {[]*history.Entry{revertEntry("5", "3", engine.OutcomeDone), up("3", "v2", "cut"), up("2", "v2", "done")}, "3", "3"},
+		"of another checkout, recorded by hosts":        {[]*history.Entry{keptBy(up("3", "v2", "done"), "m1"), up("2", "v1", "done")}, "", "3"},
 		"logs without versions, with the same --to":     {[]*history.Entry{withoutVersions(up("2", "", "done"), "v2"), withoutVersions(up("1", "", "failed"), "v2")}, "", "2 1"},
 		"logs without versions, with different ones":    {[]*history.Entry{withoutVersions(up("2", "", "done"), "v2"), withoutVersions(up("1", "", "done"), "v1")}, "", "2"},
 		"brief log of a killed run to other versions":   {[]*history.Entry{brief(up("4", "v3", "cut")), up("2", "v2", "done")}, "", "2"},
@@ -102,6 +104,12 @@ func TestUpgradeChain(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+// keptBy returns the run of another checkout of the inventory.
+func keptBy(r *history.Entry, host string) *history.Entry {
+	r.Header.Invocation.Inventory, r.Keepers = "/checkouts/b/i", []string{host}
+	return r
 }
 
 func withoutVersions(r *history.Entry, to string) *history.Entry {

@@ -3,6 +3,8 @@ package strictyaml
 import (
 	"reflect"
 	"strings"
+
+	"deployer/argrule"
 )
 
 // Key is one key of a document type, as a reference shows it.
@@ -12,6 +14,9 @@ type Key struct {
 	Doc      string   `json:"doc,omitempty"`
 	Default  string   `json:"default,omitempty"`
 	Enum     []string `json:"enum,omitempty"`
+	Values   string   `json:"values,omitempty"` // grammar of the text, or of each text of a list or mapping
+	Keys     string   `json:"keys,omitempty"`   // grammar of the keys of a mapping
+	Range    string   `json:"range,omitempty"`  // "from 1 to 9", "at least 1ms"; empty without limits and for what is only not negative
 	Required bool     `json:"required,omitempty"`
 	Depth    int      `json:"depth"` // 0 at the top
 }
@@ -48,9 +53,21 @@ func (d *describer) inside(t reflect.Type, path string, depth int) {
 			continue
 		}
 		d.keys = append(d.keys, Key{Path: path + f.name, Type: typeName(f.typ), Doc: f.doc, Default: f.def,
-			Enum: f.enum, Required: f.required, Depth: depth})
+			Enum: f.enum, Required: f.required, Depth: depth}.withRules(f))
 		d.inside(f.typ, path+f.name, depth+1)
 	}
+}
+
+// withRules adds what the rules and limits of a field permit.
+func (k Key) withRules(f field) Key {
+	if k.Enum == nil {
+		k.Enum = argrule.Choices(f.rule)
+	}
+	k.Values, k.Keys = argrule.Want(f.rule), argrule.Want(f.keyRule)
+	if f.limits != nil {
+		k.Range = f.limits.words()
+	}
+	return k
 }
 
 // container returns the type of the values in nested lists and mappings; suffix is the

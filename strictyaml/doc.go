@@ -9,6 +9,9 @@
 //	doc:"..."         one sentence for references and schemas
 //	required:"true"   the key must be there and not be null
 //	enum:"a,b"        the only values allowed, for strings
+//	rule:"path"       the grammar of a string, or of the strings of a list or mapping; see argrule
+//	keys:"filename"   the grammar of the keys of a mapping, likewise
+//	range:"1..9"      the lowest and highest value of a number or a duration; either may be left out
 //	default:"x"       the value of a missing key; for the reference, not applied
 //	each:"host"       on a map: messages say "in host m1" instead of "in hosts.m1"
 //

@@ -96,6 +96,15 @@ func (d *decoder) field(f *field, n *yaml.Node, v reflect.Value, at path) {
 	if len(f.enum) > 0 && n.Kind == yaml.ScalarNode && !isNull(n) && !(d.templated && isTemplate(n)) {
 		d.oneOf(f.enum, n, at)
 	}
+	if f.rule != "" {
+		d.rule(f.rule, n, v, at)
+	}
+	if f.keyRule != "" {
+		d.ruleOfKeys(f.keyRule, n, at)
+	}
+	if f.limits != nil {
+		d.within(f.limits, n, v, at)
+	}
 }
 
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, at path, each string) {

@@ -19,7 +19,10 @@ type field struct {
 	def      string
 	itemNoun string
 	enum     []string
+	rule     string // of package argrule, for texts and lists and mappings of them
+	keyRule  string // of package argrule, for the keys of a mapping
 	required bool
+	limits   *limits // of a number or a duration; nil for none
 }
 
 // shape describes the keys of a mapping that is decoded into a struct.
@@ -90,6 +93,7 @@ func (s *shape) add(t reflect.Type, prefix []int) {
 func newField(sf reflect.StructField, name string) field {
 	f := field{name: name, index: sf.Index, typ: sf.Type, doc: sf.Tag.Get("doc"), def: sf.Tag.Get("default"),
 		itemNoun: sf.Tag.Get("each"), required: sf.Tag.Get("required") == "true"}
+	f.rule, f.keyRule, f.limits = sf.Tag.Get("rule"), sf.Tag.Get("keys"), readLimits(sf)
 	if f.name == "" {
 		f.name = strings.ToLower(sf.Name)
 	}

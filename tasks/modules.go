@@ -19,6 +19,7 @@ import (
 	"deployer/tasks/diskspace"
 	"deployer/tasks/download"
 	"deployer/tasks/edit"
+	"deployer/tasks/effects"
 	"deployer/tasks/etcddata"
 	"deployer/tasks/etcdsnapshot"
 	"deployer/tasks/examples"
@@ -35,6 +36,8 @@ import (
 	"deployer/tasks/packages"
 	"deployer/tasks/purge"
 	"deployer/tasks/reboot"
+	"deployer/tasks/resolver"
+	"deployer/tasks/settings"
 	"deployer/tasks/stat"
 	"deployer/tasks/staticpod"
 	"deployer/tasks/timer"
@@ -69,6 +72,7 @@ func Modules() []engine.Kind {
 		{Name: "directory_tree", Doc: "Manages a directory with everything below it; copy of a directory becomes this module.", Internal: true, New: func() any { return &file.DirectoryTree{} }},
 		{Name: "disk_space", Doc: "Fails unless directories have room for what will be written to them.", New: func() any { return &diskspace.DiskSpace{} }},
 		{Name: "download", Doc: "Downloads a file from a URL to the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
+		{Name: "effects_check", Doc: "Checks that a node does what its files say: static pods, rules, the way of pods out of the cluster, CNI, kernel settings, name servers; the output has one row per check.", New: func() any { return &effects.Checks{} }},
 		{Name: "etcd_revision", Doc: "Reads the highest revision of the data of etcd on the host, from its files.", Internal: true, New: func() any { return &etcddata.Revision{} }},
 		{Name: "etcd_snapshot", Doc: "Saves a snapshot of the host's etcd member, verifies it, and keeps the newest ones.", New: func() any { return &etcdsnapshot.Snapshot{} }},
 		{Name: "facts", Doc: "Gathers facts about the host, as they are at this moment.", New: func() any { return &facts.Facts{} }},
@@ -88,6 +92,7 @@ func Modules() []engine.Kind {
 		{Name: "line", Doc: "Manages one line of a file.", New: func() any { return &edit.Line{} }},
 		{Name: "link", Doc: "Manages a symbolic link.", New: func() any { return &file.Link{} }},
 		{Name: "mount", Doc: "Manages a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
+		{Name: "name_servers", Doc: "Finds the file with name servers that pods can reach.", New: func() any { return &resolver.NameServers{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "proxy_ready", Doc: "Waits until a proxy forwards a request.", New: func() any { return &forward.Ready{} }},
 		{Name: "purge", Doc: "Removes files that deployer wrote to a directory, except those to keep.", New: func() any { return purge.New() }},
@@ -95,6 +100,7 @@ func Modules() []engine.Kind {
 		{Name: "read_part", Doc: "Reads a range of bytes of a file; the action fetch calls it.", Internal: true, New: func() any { return &stat.Part{} }},
 		{Name: "replace", Doc: "Replaces all matches of a regular expression in a file.", New: func() any { return &edit.Replace{} }},
 		{Name: "repository", Doc: "Manages a package source of apt, dnf or zypper and the key that signs it.", New: func() any { return packages.NewRepository() }},
+		{Name: "running_settings", Doc: "Reads the names and the settings of the cluster with which the components of the host run.", Internal: true, New: func() any { return &settings.Running{} }},
 		{Name: "runtime_ready", Doc: "Waits until the container runtime answers over CRI and has run a container.", New: func() any { return &cri.Ready{} }},
 		{Name: "script", Doc: "Runs a script of the role on the host.", New: func() any { return &command.Script{} }},
 		{Name: "script_run", Doc: "Writes, runs and removes a script; the module script becomes this one.", Internal: true, New: func() any { return &command.Run{} }},

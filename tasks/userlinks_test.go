@@ -164,7 +164,7 @@ func TestModulesDoNotFollowLinksOfUsersInParentDirectories(t *testing.T) {
 func TestFollowAllowsLinksOfUsers(t *testing.T) {
 	t.Parallel()
 	for name, module := range map[string]engine.Module{
-		"file":      &file.File{Path: "/open/conf/x", Content: "new", Follow: true},
+		"file":      &file.File{Path: "/open/conf/x", Content: new("new"), Follow: true},
 		"directory": &file.Directory{Path: "/open/conf/d", Follow: true},
 		"link":      &file.Link{Path: "/open/conf/l", To: "/x", Follow: true},
 		"absent":    &file.Absent{Path: "/open/conf/x", Follow: true},

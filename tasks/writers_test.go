@@ -62,7 +62,7 @@ func writers(t *testing.T) map[string]writer {
 	}
 	const conf = "/etc/app/app.conf"
 	return map[string]writer{
-		"file":       {path: conf, before: "old", module: plain(&file.File{Path: conf, Content: "new"})},
+		"file":       {path: conf, before: "old", module: plain(&file.File{Path: conf, Content: new("new")})},
 		"file, blob": {path: conf, before: "old", module: blob([]byte("new"), func(d string) engine.Module { return &file.File{Path: conf, Blob: d} })},
 		"line":       {path: conf, before: "a\n", module: plain(&edit.Line{Path: conf, Line: "b"})},
 		"text_block": {path: conf, before: "a\n", module: plain(&edit.TextBlock{Path: conf, Block: "b"})},

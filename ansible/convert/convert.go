@@ -21,17 +21,25 @@ type Translator struct {
 	Modules []string
 	// Renamed maps Ansible's names of modules to deployer's.
 	Renamed map[string]string
-	// NeedsDot reports whether a variable's name is a function or keyword of template files.
-	NeedsDot func(name string) bool
+	// Expressions translates expressions, texts and template files.
+	Expressions jinja.Translator
 }
 
-// Note describes a part that has to be translated by hand.
+// Note describes a part that has to be translated by hand or, with Differs, a translation
+// that does not do the same as Ansible.
 type Note struct {
 	Line, Col int
 	Text      string
+	Differs   bool
 }
 
-func (n Note) String() string { return fmt.Sprintf("%d:%d: %s", n.Line, n.Col, n.Text) }
+func (n Note) String() string {
+	differs := ""
+	if n.Differs {
+		differs = "differs: "
+	}
+	return fmt.Sprintf("%d:%d: %s%s", n.Line, n.Col, differs, n.Text)
+}
 
 // kind is the kind of a file.
 type kind int
@@ -50,9 +58,9 @@ const (
 func (w *Translator) File(name string, data []byte) (newName string, out []byte, notes []Note, err error) {
 	switch k := kindOf(name); k {
 	case templated:
-		text, problems := jinja.Text(string(data), w.NeedsDot)
+		text, problems := w.Expressions.Text(string(data))
 		for _, p := range problems {
-			notes = append(notes, Note{p.Line, 1, p.Error()})
+			notes = append(notes, Note{p.Line, 1, p.Error(), p.Differs})
 		}
 		return strings.TrimSuffix(name, ".j2") + ".tmpl", []byte(text), notes, nil
 	case other:
@@ -62,6 +70,9 @@ func (w *Translator) File(name string, data []byte) (newName string, out []byte,
 		return name, out, notes, err
 	}
 }
+
+// Translates reports whether File translates files of this name.
+func Translates(name string) bool { return kindOf(name) != other }
 
 // kindOf derives the kind of a file from its place in a playbook or role. Files below
 // files/ are content for hosts and stay unchanged.
@@ -76,12 +87,16 @@ func kindOf(name string) kind {
 		return templated
 	case !yaml:
 		return other
-	case in("tasks") || in("handlers"):
-		return tasks
-	case in("defaults") || in("vars") || in("group_vars") || in("host_vars"):
-		return vars
-	case in("meta"):
-		return other
+	}
+	for _, dir := range slices.Backward(dirs) { // the nearest decides
+		switch dir {
+		case "tasks", "handlers":
+			return tasks
+		case "defaults", "vars", "group_vars", "host_vars":
+			return vars
+		case "meta":
+			return other
+		}
 	}
 	return plays
 }

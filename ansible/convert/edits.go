@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"deployer/ansible/jinja"
 )
 
 // source is a file of YAML with the pending edits of its text.
@@ -17,6 +19,7 @@ type source struct {
 	edits []edit
 	notes []Note
 	taken map[*yaml.Node]bool // keys removed from mappings in braces
+	jinja jinja.Translator
 }
 
 // edit replaces the bytes [from, to) by a text.
@@ -25,8 +28,8 @@ type edit struct {
 	text     string
 }
 
-func newSource(data []byte) *source {
-	s := &source{data: data, lines: []int{0}}
+func newSource(data []byte, expressions jinja.Translator) *source {
+	s := &source{data: data, lines: []int{0}, jinja: expressions}
 	for i, c := range data {
 		if c == '\n' {
 			s.lines = append(s.lines, i+1)
@@ -36,7 +39,26 @@ func newSource(data []byte) *source {
 }
 
 func (s *source) note(n *yaml.Node, text string) {
-	s.notes = append(s.notes, Note{n.Line, n.Column, text})
+	s.notes = append(s.notes, Note{n.Line, n.Column, text, false})
+}
+
+// differ records a translation that differs from Ansible.
+func (s *source) differ(n *yaml.Node, text string) {
+	s.notes = append(s.notes, Note{n.Line, n.Column, text, true})
+}
+
+// report records the problems of a text.
+func (s *source) report(n *yaml.Node, problems []jinja.Problem) {
+	for _, p := range problems {
+		s.notes = append(s.notes, Note{n.Line, n.Column, p.Error(), p.Differs})
+	}
+}
+
+// reportNotes records the differences of an expression.
+func (s *source) reportNotes(n *yaml.Node, notes []string) {
+	for _, note := range notes {
+		s.differ(n, n.Value+": "+note)
+	}
 }
 
 // start returns the offset at which a node begins. Columns of yaml.v3 count characters.

@@ -1,6 +1,9 @@
 package convert
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -8,128 +11,221 @@ import (
 	"deployer/ansible/jinja"
 )
 
-// args maps arguments of Ansible's modules to deployer's names, by module.
-var args = map[string]map[string]string{
-	"lineinfile":      {"insertafter": "insert_after", "insertbefore": "insert_before", "firstmatch": "first_match", "regex": "regexp", "dest": "path", "name": "path"},
-	"blockinfile":     {"insertafter": "insert_after", "insertbefore": "insert_before", "content": "block", "dest": "path", "name": "path"},
-	"replace":         {"replace": "replacement", "dest": "path", "name": "path"},
-	"apt":             {"pkg": "name", "package": "name"},
-	"file":            {"dest": "path", "name": "path"},
-	"systemd":         {"unit": "name", "service": "name"},
-	"systemd_service": {"unit": "name", "service": "name"},
-	"stat":            {"get_checksum": "checksum"},
-	"user":            {"createhome": "create_home"},
-	"hostname":        {},
-}
-
-// module translates the name and the arguments of a module.
-func (w *Translator) module(s *source, key, value *yaml.Node) {
+// module translates the name and the arguments of a module. more are arguments that the
+// task gives elsewhere, as YAML.
+func (w *Translator) module(s *source, key, value *yaml.Node, more []string) {
 	theirs := bare(key.Value)
-	ours := theirs
-	for _, name := range []string{w.Renamed[theirs], forms[theirs]} {
-		if w.known(name) {
-			ours = name
-		}
+	rule, ok := moduleRules[theirs]
+	switch {
+	case !ok && !w.known(theirs):
+		s.note(key, "there is no module "+theirs+" here")
+		s.value(value, false)
+		return
+	case !ok:
+		rule.to = theirs
 	}
 	flow := value.Style&yaml.FlowStyle != 0
-	if value.Kind == yaml.ScalarNode && value.ShortTag() == "!!str" && oldForm(ours, value.Value) {
-		w.old(s, key, value, theirs)
-		return
+	if value.Kind == yaml.ScalarNode && value.ShortTag() == "!!str" {
+		switch {
+		case isFreeForm(theirs):
+			w.freeForm(s, key, value, rule, more)
+			return
+		case oldForm(theirs, value.Value):
+			w.old(s, key, value, theirs)
+			return
+		}
+	}
+	if len(more) > 0 {
+		s.insert(key, value, more)
 	}
 	if theirs == "file" {
-		ours = w.file(s, value)
+		rule = w.file(s, value)
 	}
-	if ours != key.Value && w.known(ours) {
-		s.rename(key, ours)
+	if rule.to != key.Value && w.known(rule.to) {
+		s.rename(key, rule.to)
 	}
-	if theirs == "set_fact" || theirs == "set" {
+	if rule.to == "include_vars" && value.Kind == yaml.ScalarNode && s.end(value) > 0 {
+		s.change(s.start(value), s.end(value), translated(s, value))
+		return
+	}
+	if value.Kind != yaml.MappingNode || rule.to == "set" {
 		s.value(value, flow)
 		return
 	}
-	if value.Kind != yaml.MappingNode {
-		s.value(value, flow)
+	s.complete(value, rule)
+	each(value, func(k, v *yaml.Node) { s.argument(theirs, rule, value, k, v, flow) })
+}
+
+// complete adds arguments whose defaults differ.
+func (s *source) complete(mapping *yaml.Node, rule moduleRule) {
+	has := func(name string) *yaml.Node {
+		var found *yaml.Node
+		each(mapping, func(k, v *yaml.Node) {
+			if k.Value == name || rule.args[k.Value] == name {
+				found = v
+			}
+		})
+		return found
+	}
+	for _, a := range rule.adds {
+		state := has("state")
+		if a.with != "" && has(a.with) == nil || has(a.name) != nil || a.unless != "" && state != nil && (state.Value == a.unless || state.Value == "removed") {
+			continue
+		}
+		if rule.to == "package" && has("name") == nil {
+			continue // it only updates the lists
+		}
+		if len(mapping.Content) > 0 {
+			s.insert(nil, mapping, []string{a.name + ": " + a.value})
+		}
+	}
+}
+
+// insert adds arguments in front of a mapping.
+func (s *source) insert(key, mapping *yaml.Node, lines []string) {
+	if mapping.Kind != yaml.MappingNode || len(mapping.Content) == 0 {
+		s.note(key, "write "+strings.Join(lines, ", "))
 		return
 	}
-	each(value, func(k, v *yaml.Node) { argument(s, theirs, k, v, flow) })
+	first := mapping.Content[0]
+	between := "\n" + strings.Repeat(" ", first.Column-1)
+	if mapping.Style&yaml.FlowStyle != 0 {
+		between = ", "
+	}
+	s.change(s.start(first), s.start(first), strings.Join(lines, between)+between)
 }
 
-// forms are the keywords that the compiler spells differently.
-var forms = map[string]string{
-	"import_tasks": "include_tasks", "include": "include_tasks", "import_role": "include_role", "set_fact": "set",
-}
-
-func argument(s *source, module string, key, value *yaml.Node, flow bool) {
-	if to := args[module][key.Value]; to != "" {
+// argument translates an argument of a module.
+func (s *source) argument(module string, rule moduleRule, task, key, value *yaml.Node, flow bool) {
+	to, carries := rule.args[key.Value]
+	if rule.args != nil && !carries {
+		s.note(key, "the module "+rule.to+" has no argument "+key.Value+" here")
+	}
+	if differs := rule.differs[key.Value]; differs != "" {
+		s.differ(key, differs)
+	}
+	if carries && to != key.Value {
 		s.rename(key, to)
 	}
 	switch {
-	case key.Value == "that" || key.Value == "var" && module == "debug":
+	case key.Value == "that":
 		s.condition(value, flow)
+	case key.Value == "var" && module == "debug":
+		s.expression(value, flow)
 	case strings.HasSuffix(key.Value, "mode") && value.Kind == yaml.ScalarNode && value.ShortTag() == "!!int":
 		s.change(s.start(value), s.end(value), `"`+value.Value+`"`)
-	case module == "replace" && key.Value == "replace", module == "lineinfile" && key.Value == "line":
+	case slices.Contains([]string{"regexp", "regex", "insertafter", "insertbefore", "after", "before", "search_regex"}, key.Value):
+		s.pattern(value)
+		s.value(value, flow)
+	case module == "replace" && key.Value == "replace", module == "lineinfile" && key.Value == "line" && isTrue(task, "backrefs"):
 		s.groups(value, flow)
-	case (key.Value == "delay" || key.Value == "timeout" || key.Value == "sleep" || key.Value == "cache_valid_time") && value.ShortTag() == "!!int":
-		s.replace(value, value.Value+"s", flow)
-	case key.Value == "state" && value.Value == "installed":
-		s.replace(value, "present", flow)
-	case key.Value == "state" && value.Value == "removed":
-		s.replace(value, "absent", flow)
+	case slices.Contains(rule.durations, key.Value):
+		s.seconds(value, flow)
+	case key.Value == "state" && (value.Value == "installed" || value.Value == "removed"):
+		s.replace(value, map[string]string{"installed": "present", "removed": "absent"}[value.Value], flow)
+	case rule.to == "package" && to == "name" && value.Kind == yaml.ScalarNode && strings.Contains(value.Value, ",") && !strings.Contains(value.Value, "{{"):
+		s.note(value, "write the names as a list")
 	case key.Value == "src" && strings.HasSuffix(value.Value, ".j2"):
-		out, problems := jinja.PlaybookText(strings.TrimSuffix(value.Value, ".j2") + ".tmpl")
-		for _, p := range problems {
-			s.note(value, p.Error())
-		}
+		out, problems := s.jinja.PlaybookText(strings.TrimSuffix(value.Value, ".j2") + ".tmpl")
+		s.report(value, problems)
 		s.replace(value, out, flow)
 	default:
 		s.value(value, flow)
 	}
 }
 
-// groups replaces references to groups of a pattern, \1, by ${1}.
-func (s *source) groups(n *yaml.Node, flow bool) {
-	text := n.Value
-	for _, digit := range []string{"1", "2", "3", "4"} {
-		text = strings.ReplaceAll(text, `\`+digit, "${"+digit+"}")
+// isTrue reports whether an argument is the constant true.
+func isTrue(mapping *yaml.Node, name string) bool {
+	_, v := get(mapping, name)
+	return v != nil && (v.Value == "true" || truths[v.Value] == "true")
+}
+
+// seconds writes a number of seconds as a duration.
+func (s *source) seconds(value *yaml.Node, flow bool) {
+	switch {
+	case value.ShortTag() == "!!int":
+		s.replace(value, value.Value+"s", flow)
+	case strings.Contains(value.Value, "{{"):
+		s.note(value, "a time has a unit here, as in 30s: write s behind }}")
+	default:
+		s.value(value, flow)
 	}
-	if text == n.Value || n.Kind != yaml.ScalarNode {
+}
+
+// pattern lists a regular expression that is none here.
+func (s *source) pattern(value *yaml.Node) {
+	if value.Kind != yaml.ScalarNode || strings.Contains(value.Value, "{{") {
+		return
+	}
+	if _, err := regexp.Compile(value.Value); err != nil {
+		s.note(value, err.Error()+": patterns are those of RE2, without look-ahead and back references")
+	}
+}
+
+// groupReference matches a group of a pattern in a replacement, and a dollar sign.
+var groupReference = regexp.MustCompile(`\\(?:([1-9])|g<(\w+)>)|\$`)
+
+// groups writes references to groups of a pattern, \1, as ${1}.
+func (s *source) groups(n *yaml.Node, flow bool) {
+	if n.Kind != yaml.ScalarNode {
 		s.value(n, flow)
 		return
 	}
-	out, problems := jinja.PlaybookText(text)
-	for _, p := range problems {
-		s.note(n, p.Error())
+	text := groupReference.ReplaceAllStringFunc(n.Value, func(ref string) string {
+		if ref == "$" {
+			return "$$"
+		}
+		return "${" + strings.Trim(ref, `\g<>`) + "}"
+	})
+	if text == n.Value {
+		s.value(n, flow)
+		return
 	}
+	if strings.Contains(n.Value, "{{") {
+		s.differ(n, "a $ in the value of a variable stands for a group here")
+	}
+	out, problems := s.jinja.PlaybookText(text)
+	s.report(n, problems)
 	s.replace(n, out, flow)
 }
 
-// file returns the module for a task `file` of Ansible, which depends on its state.
-func (w *Translator) file(s *source, value *yaml.Node) string {
+// fileStates are the modules for the states of Ansible's module file.
+var fileStates = map[string]moduleRule{
+	"directory": {to: "directory", args: carried("path dest>path name>path mode owner group follow")},
+	"absent":    {to: "absent", args: carried("path dest>path name>path")},
+	"link":      {to: "link", args: carried("src>to path dest>path name>path")},
+}
+
+// file returns the rule for a task `file` of Ansible, which depends on its state.
+func (w *Translator) file(s *source, value *yaml.Node) moduleRule {
 	key, state := get(value, "state")
 	if state == nil {
-		return "file"
+		return moduleRules["file"]
 	}
-	ours, ok := map[string]string{"directory": "directory", "absent": "absent", "link": "link", "file": "file"}[state.Value]
+	switch state.Value {
+	case "file":
+		return moduleRules["file"] // which fails without the file
+	case "touch":
+		s.differ(state, "state: touch: the file is created, and its times stay as they are when it exists")
+		s.replace(state, "present", value.Style&yaml.FlowStyle != 0)
+		return moduleRules["file"]
+	}
+	rule, ok := fileStates[state.Value]
 	if !ok {
-		if state.Value != "touch" {
-			s.note(state, "state: "+state.Value+" has no equivalent: use the module file, directory, link or absent")
-		}
-		ours = "file"
+		s.note(state, "state: "+state.Value+" has no equivalent: use the module file, directory, link or absent")
+		return moduleRules["file"]
 	}
 	if !s.take(value, key, state) {
 		s.note(key, "remove state: the module implies it")
 	}
+	rule.args = maps.Clone(rule.args)
+	rule.args["state"] = "state"
 	each(value, func(k, v *yaml.Node) {
-		switch {
-		case ours == "link" && k.Value == "src":
-			s.rename(k, "to")
-		case ours == "link" && k.Value == "dest":
-			s.rename(k, "path")
-		case ours == "absent" && k.Value != "path" && k.Value != "dest" && k.Value != "name" && k.Value != "state":
-			s.take(value, k, v)
+		if rule.to == "absent" && k.Value != "path" && k.Value != "dest" && k.Value != "name" && k.Value != "state" && s.take(value, k, v) {
+			rule.args[k.Value] = k.Value // it has no effect
 		}
 	})
-	return ours
+	return rule
 }
 
 // take removes a key from a mapping, also from one in braces.
@@ -161,84 +257,10 @@ func (s *source) take(mapping, key, value *yaml.Node) bool {
 	return false
 }
 
-// oldForm reports whether arguments are written as name=nginx state=present.
-func oldForm(module, text string) bool {
-	switch module {
-	case "command", "shell", "script", "include_tasks", "include_role", "include_vars", "meta", "debug", "fail":
-		return module == "debug" && strings.HasPrefix(text, "msg=")
-	}
-	first, _, _ := strings.Cut(text, " ")
-	name, _, ok := strings.Cut(first, "=")
-	return ok && name != "" && !strings.ContainsAny(name, "{}'\"/")
-}
-
-// old rewrites arguments of the form name=value as a mapping and translates that.
-func (w *Translator) old(s *source, key, value *yaml.Node, theirs string) {
-	var pairs []string
-	for _, word := range words(value.Value) {
-		name, text, ok := strings.Cut(word, "=")
-		if !ok {
-			s.note(value, "cannot read "+word)
-			return
-		}
-		text = strings.Trim(text, `"'`)
-		if strings.HasSuffix(name, "mode") || strings.Contains(text, "{{") || strings.ContainsAny(text, `:#,[]{}*&!|>%@\`) {
-			text = written(text, true, true)
-		}
-		pairs = append(pairs, name+": "+text)
-	}
-	// The mapping is translated as a file of its own.
-	small := "- " + theirs + ": {" + strings.Join(pairs, ", ") + "}\n"
-	out, notes, err := w.yaml(tasks, []byte(small))
-	end := s.end(value)
-	if err != nil || end < 0 {
-		s.note(value, "write {"+strings.Join(pairs, ", ")+"}")
-		return
-	}
-	for _, n := range notes {
-		s.note(value, n.Text)
-	}
-	s.change(s.start(key), end, strings.TrimSuffix(strings.TrimPrefix(string(out), "- "), "\n"))
-}
-
-// words splits arguments of the form name=value at white space outside of quotes and {{
-// }}.
-func words(text string) []string {
-	var out []string
-	var word strings.Builder
-	quote, deep := rune(0), 0
-	for _, r := range text {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\'') && deep == 0:
-			quote = r
-		case r == '{':
-			deep++
-		case r == '}':
-			deep--
-		}
-		if quote == 0 && deep == 0 && (r == ' ' || r == '\n' || r == '\t') {
-			if word.Len() > 0 {
-				out = append(out, word.String())
-				word.Reset()
-			}
-			continue
-		}
-		word.WriteRune(r)
-	}
-	if word.Len() > 0 {
-		out = append(out, word.String())
-	}
-	return out
-}
-
 // translated returns the translated name of a file of variables, as YAML for a list in
 // brackets.
 func translated(s *source, n *yaml.Node) string {
-	out, problems := jinja.PlaybookText(strings.TrimPrefix(n.Value, "../vars/"))
-	for _, p := range problems {
-		s.note(n, p.Error())
-	}
+	out, problems := s.jinja.PlaybookText(strings.TrimPrefix(n.Value, "../vars/"))
+	s.report(n, slices.DeleteFunc(problems, func(p jinja.Problem) bool { return p.Differs })) // Debian.yml is found for debian
 	return written(out, true, strings.Contains(out, "{{"))
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"deployer/ansible/jinja"
 )
 
 // replace replaces the value of a scalar.
@@ -54,14 +52,20 @@ func (s *source) condition(n *yaml.Node, flow bool) {
 		s.change(s.start(n), s.end(n), truth)
 		return
 	}
-	out, err := jinja.Condition(n.Value)
+	out, notes, err := s.jinja.Condition(n.Value)
 	if err != nil {
 		s.note(n, n.Value+": "+err.Error())
 		return
 	}
+	s.reportNotes(n, notes)
 	if out != strings.TrimSpace(n.Value) {
 		s.replace(n, out, flow)
 	}
+}
+
+// expression translates an expression.
+func (s *source) expression(n *yaml.Node, flow bool) {
+	s.loop(n, flow, func(out string) string { return out })
 }
 
 // loop translates the list of a loop; around wraps the translated expression.
@@ -70,11 +74,12 @@ func (s *source) loop(n *yaml.Node, flow bool, around func(string) string) {
 		s.value(n, flow)
 		return
 	}
-	out, err := jinja.Expression(n.Value)
+	out, notes, err := s.jinja.Expression(n.Value)
 	if err != nil {
 		s.note(n, n.Value+": "+err.Error())
 		return
 	}
+	s.reportNotes(n, notes)
 	s.replace(n, around(out), flow)
 }
 
@@ -110,22 +115,25 @@ func (s *source) value(n *yaml.Node, flow bool) {
 		s.blockText(n)
 		return
 	}
-	out, problems := jinja.PlaybookText(n.Value)
-	for _, p := range problems {
-		s.note(n, p.Error())
-	}
+	out, problems := s.jinja.PlaybookText(n.Value)
+	s.report(n, problems)
 	if out != n.Value {
 		s.replace(n, out, flow)
 	}
 }
 
-// blockText translates a block scalar in place, without its indentation.
+// blockText translates a block scalar in place.
 func (s *source) blockText(n *yaml.Node) {
 	from, end := s.lineEnd(s.start(n)), s.end(n)
 	if end < from {
 		return
 	}
-	lines := strings.Split(string(s.data[from:end]), "\n")
+	s.change(from, end, s.translatedBlock(n))
+}
+
+// translatedBlock returns the lines of a block scalar, translated, with their indentation.
+func (s *source) translatedBlock(n *yaml.Node) string {
+	lines := strings.Split(string(s.data[s.lineEnd(s.start(n)):s.end(n)]), "\n")
 	indent := ""
 	for _, l := range lines {
 		if strings.TrimSpace(l) != "" {
@@ -136,9 +144,9 @@ func (s *source) blockText(n *yaml.Node) {
 	for i, l := range lines {
 		lines[i] = strings.TrimPrefix(l, indent)
 	}
-	out, problems := jinja.PlaybookText(strings.Join(lines, "\n"))
+	out, problems := s.jinja.PlaybookText(strings.Join(lines, "\n"))
 	for _, p := range problems {
-		s.notes = append(s.notes, Note{n.Line + p.Line, 1, p.Error()})
+		s.notes = append(s.notes, Note{n.Line + p.Line, 1, p.Error(), p.Differs})
 	}
 	lines = strings.Split(out, "\n")
 	for i, l := range lines {
@@ -146,5 +154,5 @@ func (s *source) blockText(n *yaml.Node) {
 			lines[i] = indent + l
 		}
 	}
-	s.change(from, end, strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }

@@ -16,15 +16,17 @@ func (w *Translator) yaml(k kind, data []byte) ([]byte, []Note, error) {
 	if len(doc.Content) == 0 {
 		return data, nil, nil
 	}
-	s, root := newSource(data), doc.Content[0]
+	s, root := newSource(data, w.Expressions), doc.Content[0]
 	switch {
 	case k == vars || root.Kind == yaml.MappingNode:
 		s.value(root, false)
-	case k == tasks:
-		w.tasks(s, root)
 	default:
 		for _, n := range root.Content {
-			w.play(s, n)
+			if hosts, _ := get(n, "hosts"); k == tasks && hosts == nil {
+				w.task(s, n)
+			} else {
+				w.play(s, n)
+			}
 		}
 	}
 	return s.result(), s.notes, nil
@@ -47,6 +49,7 @@ func get(n *yaml.Node, name string) (key, value *yaml.Node) {
 }
 
 func (w *Translator) play(s *source, n *yaml.Node) {
+	s.lockstep(n)
 	each(n, func(key, value *yaml.Node) {
 		switch bare(key.Value) {
 		case "tasks", "pre_tasks", "post_tasks", "handlers":
@@ -76,6 +79,14 @@ func (w *Translator) tasks(s *source, n *yaml.Node) {
 	}
 }
 
+// lockstep lists that hosts do not wait for each other after each task.
+func (s *source) lockstep(play *yaml.Node) {
+	hosts, pattern := get(play, "hosts")
+	if strategy, _ := get(play, "strategy"); strategy == nil && hosts != nil && pattern.Value != "localhost" {
+		s.differ(hosts, "hosts do not wait for each other after each task, as they do in Ansible: strategy: linear makes them wait")
+	}
+}
+
 // bare returns a name without its collection.
 func bare(word string) string {
 	if parts := strings.Split(word, "."); len(parts) == 3 {
@@ -88,9 +99,6 @@ func (w *Translator) task(s *source, n *yaml.Node) {
 	if w.firstFound(s, n) {
 		return
 	}
-	if key, value := get(n, "check_mode"); key != nil && (value.Value == "false" || truths[value.Value] == "false") {
-		w.readOnly(s, n)
-	}
 	each(n, func(key, value *yaml.Node) {
 		switch word := bare(key.Value); word {
 		case "block", "rescue", "always":
@@ -98,10 +106,10 @@ func (w *Translator) task(s *source, n *yaml.Node) {
 				w.tasks(s, value)
 				return
 			}
-			w.module(s, key, value)
+			w.module(s, key, value, nil)
 		default:
 			if !w.keyword(s, key, value) {
-				w.module(s, key, value)
+				w.module(s, key, value, w.taskArguments(s, n, word))
 			}
 		}
 	})
@@ -115,12 +123,19 @@ func (w *Translator) keyword(s *source, key, value *yaml.Node) bool {
 	switch word {
 	case "when", "changed_when", "failed_when", "until":
 		s.condition(value, flow)
-	case "loop", "with_items", "with_list", "with_flattened", "with_community.general.flattened":
+	case "loop", "with_list":
 		s.rename(key, "loop")
 		s.loop(value, flow, func(list string) string { return list })
+	case "with_items":
+		s.rename(key, "loop")
+		s.flattened(value, "flatten(levels=1)")
+	case "with_flattened", "with_community.general.flattened":
+		s.rename(key, "loop")
+		s.flattened(value, "flatten")
 	case "with_dict":
 		s.rename(key, "loop")
-		s.loop(value, flow, func(dict string) string { return "map(toPairs(" + dict + "), ({key: #[0], value: #[1]}))" })
+		s.differ(key, "with_dict: the items are sorted by key; Ansible keeps the order of the file")
+		s.loop(value, flow, func(dict string) string { return piped(dict, "dict2items") })
 	case "no_log":
 		s.rename(key, "secret")
 		s.value(value, flow)
@@ -137,18 +152,33 @@ func (w *Translator) keyword(s *source, key, value *yaml.Node) bool {
 		if value.Value != "false" && truths[value.Value] != "false" || !s.remove(key, value) {
 			s.note(key, "check_mode has no equivalent: the variable run.check is true in a dry run")
 		}
-	case "name", "hosts", "vars", "environment", "register", "notify", "listen", "tags", "become", "become_user", "delegate_to", "run_once",
+	case "args":
+		if value.Kind != yaml.MappingNode {
+			s.note(key, "the arguments stand below the module")
+		} // taskArguments moves them
+	case "hosts":
+		s.hosts(key, value)
+	case "name", "vars", "environment", "register", "notify", "listen", "tags", "become", "become_user", "delegate_to", "run_once",
 		"loop_control", "retries", "throttle", "role", "serial", "vars_files", "gather_facts", "any_errors_fatal", "force_handlers", "strategy",
-		"vars_prompt", "dependencies", "meta", "args", "diff", "async", "poll", "connection", "become_method", "remote_user",
-		"max_fail_percentage", "gather_subset", "module_defaults", "action", "local_action":
+		"vars_prompt", "dependencies", "meta", "max_fail_percentage", "tasks_from":
 		if word != key.Value {
 			s.rename(key, word)
 		}
 		s.value(value, flow)
 	default:
-		return false
+		if !strings.HasPrefix(word, "with_") && !slices.Contains(missingKeywords, word) {
+			return false
+		}
+		s.note(key, word+" has no equivalent: `deployer run PLAYBOOK --list` says what to write")
+		s.value(value, flow)
 	}
 	return true
+}
+
+// missingKeywords are the keywords of Ansible that deployer does not have.
+var missingKeywords = []string{
+	"action", "any_unreachable", "async", "become_exe", "become_flags", "become_method", "connection", "debugger", "delegate_facts", "diff",
+	"fact_path", "gather_subset", "gather_timeout", "ignore_unreachable", "local_action", "module_defaults", "order", "poll", "port", "remote_user",
 }
 
 // known reports whether a word is a module or keyword of tasks.

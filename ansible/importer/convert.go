@@ -15,6 +15,9 @@ type Result struct {
 	Text []byte // the inventory file, with the notes as comments at its end
 	// Notes list the settings that were left out or changed.
 	Notes []Note
+	// Hosts and Groups are the names in the file by those in Ansible. Hosts that are jump
+	// hosts only, and groups that are roles, are not there.
+	Hosts, Groups map[string]string
 	// Kubespray is true when the inventory has the groups of Kubespray.
 	Kubespray bool
 }
@@ -23,25 +26,36 @@ type Result struct {
 type converter struct {
 	src       *Source
 	notes     []Note
+	noted     map[Note]bool
 	kubespray bool
 	off       switches
 	names     map[string]string // Ansible's name of a host -> deployer's
-	cluster   *mapping
-	sans      []any // names and addresses of load balancers, for the API's certificate
+	// groupNames are deployer's names of the groups.
+	groupNames map[string]string
+	order      []string            // groups by rising precedence
+	groupsOf   map[string][]string // groups of each host, by rising precedence
+	cluster    *mapping
+	root       *mapping // the whole inventory
+	sans       []any    // names and addresses of load balancers, for the API's certificate
 }
 
 // Convert translates the inventory. Convert fails only when the result cannot be written
 // as YAML; settings without an equivalent are notes.
 func (s *Source) Convert() (*Result, error) {
-	c := &converter{src: s, notes: slices.Clone(s.notes), names: map[string]string{}, cluster: &mapping{}}
+	c := &converter{src: s, notes: slices.Clone(s.notes), noted: map[Note]bool{}, names: map[string]string{}, cluster: &mapping{}}
 	if c.kubespray = isKubespray(s); c.kubespray {
 		c.off = s.switchesOff()
 	}
+	c.order = s.order()
+	c.groupsOf = s.groupsByHost(c.order)
 	c.nameHosts()
+	c.nameGroups()
 	root := &mapping{}
+	c.root = root
 	all := maps.Clone(s.groupVars["all"])
-	_, ssh := c.connection(all)
-	c.clusterVars(all)
+	ssh := c.connection(all).section()
+	c.clusterVars("all", all)
+	c.nodeInterface(all, root)
 	groups := c.groups()
 	hosts := c.hosts()
 	roles := c.roles()
@@ -54,10 +68,27 @@ func (s *Source) Convert() (*Result, error) {
 	root.set("groups", groups)
 	root.set("roles", roles)
 	text, err := c.write(root)
-	return &Result{Text: text, Notes: c.notes, Kubespray: c.kubespray}, err
+	r := &Result{Text: text, Notes: c.notes, Kubespray: c.kubespray, Hosts: map[string]string{}, Groups: map[string]string{}}
+	for _, h := range s.Hosts {
+		if !c.isJumpHost(h) {
+			r.Hosts[h] = c.names[h]
+		}
+	}
+	for _, g := range s.Groups {
+		if !c.isRole(g) {
+			r.Groups[g] = c.groupNames[g]
+		}
+	}
+	return r, err
 }
 
-func (c *converter) note(at, what, why string) { c.notes = append(c.notes, Note{at, what, why}) }
+// note adds a note, once: the hosts of a range share their settings.
+func (c *converter) note(at, what, why string) {
+	if n := (Note{at, what, why}); !c.noted[n] {
+		c.noted[n] = true
+		c.notes = append(c.notes, n)
+	}
+}
 
 // write prints the inventory, and the notes as comments behind it.
 func (c *converter) write(root *mapping) ([]byte, error) {

@@ -3,158 +3,125 @@ package importer
 import (
 	"fmt"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
-var sectionLine = regexp.MustCompile(`^\[([^\]:]+)(?::(\w+))?\]\s*([#;].*)?$`)
+var (
+	sectionLine = regexp.MustCompile(`^\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?$`)
+	childLine   = regexp.MustCompile(`^([^:\]\s]+)\s*(?:#.*)?$`)
+	lineEnds    = regexp.MustCompile("\r\n|[\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029]") // of Python's splitlines
+)
+
+// iniReader reads one file in INI form.
+type iniReader struct {
+	src         *Source
+	group, kind string
+	// declared are the groups with a section of hosts or children; awaited are the others,
+	// with the place that needs them, in their order.
+	declared map[string]bool
+	awaited  []Note
+}
 
 // readINI parses the INI form: sections of hosts, NAME:vars and NAME:children.
 func (s *Source) readINI(file, text string) error {
-	group, kind := "ungrouped", "hosts"
-	s.group(group)
-	for i, line := range strings.Split(text, "\n") {
-		at := fmt.Sprintf("%s:%d", file, i+1)
+	r := &iniReader{src: s, group: "ungrouped", kind: "hosts", declared: map[string]bool{"all": true, "ungrouped": true}}
+	for g := range s.groupVars {
+		r.declared[g] = true
+	}
+	for i, line := range lineEnds.Split(text, -1) {
+		at := placeOf(file, i+1)
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		if line[0] == '[' && sectionLine.MatchString(line) {
-			m := sectionLine.FindStringSubmatch(line)
-			group, kind = m[1], m[2]
-			if kind == "" {
-				kind = "hosts"
-			}
-			s.group(group)
-			continue
-		}
-		if err := s.iniLine(at, group, kind, line); err != nil {
+		if err := r.line(at, line); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	for _, n := range r.awaited {
+		if !r.declared[n.What] {
+			return fmt.Errorf("%s: there is no section [%s] %s", n.At, n.What, n.Why)
 		}
 	}
 	return nil
 }
 
-func (s *Source) iniLine(at, group, kind, line string) error {
-	switch kind {
+func (r *iniReader) line(at, line string) error {
+	if m := sectionLine.FindStringSubmatch(line); m != nil {
+		return r.section(at, m[1], m[2])
+	}
+	if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+		return fmt.Errorf("%s is not a valid section", line)
+	}
+	switch r.kind {
 	case "children":
-		words, err := words(line)
-		if err != nil || len(words) != 1 {
-			return fmt.Errorf("want the name of a group, and this is %q", line)
-		}
-		s.addChild(group, words[0])
+		return r.child(at, line)
 	case "vars":
 		name, text, ok := strings.Cut(line, "=")
 		if !ok {
 			return fmt.Errorf("want NAME=VALUE, and this is %q", line)
 		}
-		s.groupVars[group][strings.TrimSpace(name)] = value{literal(strings.TrimSpace(text)), at}
-	case "hosts":
-		return s.hostLine(at, group, line)
+		r.src.setGroupVar(r.group, strings.TrimSpace(name), value{pythonLiteral(strings.TrimSpace(text)), at})
+		return nil
+	}
+	return r.host(at, line)
+}
+
+func (r *iniReader) section(at, group, kind string) error {
+	switch kind {
+	case "", "hosts", "children":
+		r.declared[group] = true
+	case "vars":
+		r.awaited = append(r.awaited, Note{at, group, "for these variables"})
 	default:
 		return fmt.Errorf("there is no section of kind %q; want hosts, vars or children", kind)
 	}
+	if r.group, r.kind = group, kind; kind == "" {
+		r.kind = "hosts"
+	}
+	r.src.group(group, at)
 	return nil
 }
 
-func (s *Source) hostLine(at, group, line string) error {
-	words, err := words(line)
+func (r *iniReader) child(at, line string) error {
+	m := childLine.FindStringSubmatch(line)
+	if m == nil {
+		return fmt.Errorf("want the name of a group, and this is %q", line)
+	}
+	r.awaited = append(r.awaited, Note{at, m[1], "for this child of " + r.group})
+	return r.src.addChild(r.group, m[1], at)
+}
+
+func (r *iniReader) host(at, line string) error {
+	tokens, err := splitWords(line, true)
+	if err != nil {
+		return fmt.Errorf("%w in %q", err, line)
+	}
+	if len(tokens) == 0 || tokens[0] == "" {
+		return fmt.Errorf("want the name of a host, and this is %q", line)
+	}
+	names, port, err := hostPattern(tokens[0])
 	if err != nil {
 		return err
 	}
-	pattern, port := hostPort(words[0])
-	names, err := expand(pattern)
-	if err != nil {
-		return err
+	var own []string
+	set := vars{}
+	for _, w := range tokens[1:] {
+		key, text, ok := strings.Cut(w, "=")
+		if !ok {
+			return fmt.Errorf("want NAME=VALUE after the host, and this is %q", w)
+		}
+		if !slices.Contains(own, key) {
+			own = append(own, key)
+		}
+		set[key] = value{pythonLiteral(text), at}
 	}
 	for _, name := range names {
-		s.addHost(group, name)
-		if port != "" {
-			s.hostVars[name]["ansible_port"] = value{literal(port), at}
-		}
-		for _, w := range words[1:] {
-			key, text, ok := strings.Cut(w, "=")
-			if !ok {
-				return fmt.Errorf("want NAME=VALUE after the host, and this is %q", w)
-			}
-			s.hostVars[name][key] = value{literal(text), at}
+		r.src.addHost(r.group, name, port, at)
+		for _, key := range own {
+			r.src.hostVars[name][key] = set[key]
 		}
 	}
 	return nil
-}
-
-// hostPort splits host:port; an IPv6 address without brackets and a range have no port.
-func hostPort(s string) (host, port string) {
-	i := strings.LastIndex(s, ":")
-	if i < 0 || strings.Contains(s[i:], "]") || strings.Count(s[strings.LastIndex(s, "]")+1:], ":") > 1 {
-		return s, ""
-	}
-	return s[:i], s[i+1:]
-}
-
-// words splits a line as a shell does; # at the start of a word begins a comment.
-func words(line string) ([]string, error) {
-	var out []string
-	var word strings.Builder
-	begun := false
-	var quote rune
-	escaped := false
-	for _, r := range line {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, begun = true, true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, begun = r, true
-		case r == '#' && !begun:
-			return out, nil
-		case r == ' ' || r == '\t':
-			if begun {
-				out = append(out, word.String())
-				word.Reset()
-				begun = false
-			}
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 || escaped {
-		return nil, fmt.Errorf("a quote is not closed in %q", line)
-	}
-	if begun {
-		out = append(out, word.String())
-	}
-	return out, nil
-}
-
-// literal parses a value as Ansible does, as a Python literal where possible: a
-// number, True, False, None, a quoted text, a list or a mapping; otherwise a text.
-func literal(text string) any {
-	if n, err := strconv.Atoi(text); err == nil && strconv.Itoa(n) == text {
-		return n
-	}
-	switch text {
-	case "True", "true", "yes":
-		return true
-	case "False", "false", "no":
-		return false
-	case "None":
-		return nil
-	}
-	if text != "" && strings.ContainsRune(`[{"'`, rune(text[0])) {
-		var v any
-		if err := yaml.Unmarshal([]byte(text), &v); err == nil {
-			return v
-		}
-	}
-	return text
 }

@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -26,10 +28,10 @@ func (s *Source) wholeCluster() {
 	if slices.Contains(s.Groups, "k8s_cluster") || slices.Contains(s.Groups, "k8s-cluster") {
 		return
 	}
-	s.group("k8s_cluster")
+	s.group("k8s_cluster", "")
 	for _, g := range slices.Concat(masterGroups, nodeGroups) {
-		if slices.Contains(s.Groups, g) {
-			s.addChild("k8s_cluster", g)
+		if slices.Contains(s.Groups, g) && !slices.Contains(s.below(g), "k8s_cluster") {
+			s.children["k8s_cluster"] = append(s.children["k8s_cluster"], g)
 		}
 	}
 }
@@ -48,7 +50,7 @@ func (c *converter) labels(vs vars, into *mapping) {
 		if m, isMap := v.v.(map[string]any); isMap && !hasJinja(m) {
 			labels := map[string]any{}
 			for k, e := range m {
-				labels[k] = fmt.Sprint(e)
+				labels[k] = pythonText(e)
 			}
 			into.set("labels", labels)
 			delete(vs, "node_labels")
@@ -60,6 +62,19 @@ func (c *converter) labels(vs vars, into *mapping) {
 			delete(vs, "node_taints")
 		}
 	}
+}
+
+// pythonText prints a value as a template of Ansible does.
+func pythonText(v any) string {
+	switch t := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		return map[bool]string{true: "True", false: "False"}[t]
+	case float64:
+		return floatText(t)
+	}
+	return fmt.Sprint(v)
 }
 
 // labelsOfRole notes labels and taints of a whole role, which has none here.
@@ -90,13 +105,33 @@ func (c *converter) roles() *mapping {
 			out.set(r.role, r.hosts)
 		}
 	}
-	for _, m := range masters {
-		if slices.Contains(minions, m) {
-			c.cluster.set("schedulable_masters", true)
-		}
+	if minions == nil {
+		c.note("", "schedulable_masters", "no host is in kube_node, so that masters take pods here; Kubespray taints them")
 	}
+	c.noteRoles()
 	c.reflectors(masters, minions)
 	return out
+}
+
+// noteRoles notes the names of Kubespray's groups, which playbooks of one's own may use.
+func (c *converter) noteRoles() {
+	for _, names := range []struct {
+		groups []string
+		here   string
+	}{
+		{masterGroups, "is the role master here"},
+		{nodeGroups, "is the role minion here"},
+		{[]string{"etcd"}, "is the role etcd here, the masters unless it has other hosts"},
+		{[]string{"k8s_cluster", "k8s-cluster"}, "is called node here: masters and minions"},
+		{[]string{"calico_rr", "calico-rr"}, "is no group here: cluster.network.reflectors has its hosts"},
+		{[]string{"bastion"}, "is no group here: ssh.bastion is its first host"},
+	} {
+		for _, g := range names.groups {
+			if at := c.src.groupAt[g]; at != "" {
+				c.note(at, "group "+g, names.here)
+			}
+		}
+	}
 }
 
 // named lists the hosts of groups by their names in deployer.
@@ -126,22 +161,38 @@ func (c *converter) reflectors(masters, minions []any) {
 	}
 }
 
+// isJumpHost reports whether a host is in Kubespray's group bastion and in no other role,
+// so that it is a way to the others and no host of its own.
+func (c *converter) isJumpHost(host string) bool {
+	if !c.kubespray || !slices.Contains(c.src.in("bastion"), host) {
+		return false
+	}
+	return !slices.ContainsFunc(c.groupsOf[host], func(g string) bool { return g != "bastion" && isKubesprayGroup(g) })
+}
+
 // bastionGroup sets the first host of Kubespray's group bastion as the bastion of all hosts.
 func (c *converter) bastionGroup(ssh *mapping) {
 	if !c.kubespray {
 		return
 	}
 	hosts := c.src.in("bastion")
-	if len(hosts) == 0 {
-		return
+	for i, h := range hosts {
+		if i > 0 {
+			c.note(c.src.hostAt[h], "host "+h+" in bastion", "is left out: Kubespray goes through the first host of the group only")
+			continue
+		}
+		l := loginOf(c.src.variablesOf(h, c.groupsOf[h]))
+		hop := map[string]any{"address": cmp.Or(l.address, h)}
+		for _, key := range []string{"user", "port", "key"} {
+			if v, ok := l.ssh[key]; ok {
+				hop[key] = v
+			}
+		}
+		ssh.set("bastion", []any{hop})
 	}
-	hop := map[string]any{"address": hosts[0]}
-	vs := c.src.hostVars[hosts[0]]
-	if v, ok := vs["ansible_host"]; ok {
-		hop["address"] = v.v
+	if len(hosts) > 0 && c.isJumpHost(hosts[0]) {
+		vs := maps.Clone(c.src.hostVars[hosts[0]])
+		c.connection(vs)
+		c.free(vs)
 	}
-	if v, ok := vs["ansible_user"]; ok {
-		hop["user"] = v.v
-	}
-	ssh.set("bastion", []any{hop})
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -16,6 +17,9 @@ type rule struct {
 // rules are the variables with an equivalent. The names come from Kubespray's
 // docs/ansible/vars.md and the group_vars of its sample inventory.
 var rules = map[string]rule{
+	"http_proxy":                              {"containerd.http_proxy", proxyURL},
+	"https_proxy":                             {"containerd.https_proxy", proxyURL},
+	"no_proxy":                                {"containerd.no_proxy", split},
 	"kube_version":                            {"kubernetes", version},
 	"cluster_name":                            {"dns.domain", same},
 	"dns_domain":                              {"dns.domain", same},
@@ -38,6 +42,7 @@ var rules = map[string]rule{
 	"etcd_snapshot_count":                     {"etcd.snapshot_count", number},
 	"loadbalancer_apiserver_type":             {"proxy.kind", oneOf("nginx", "haproxy")},
 	"kube_proxy_mode":                         {"kube_proxy.mode", oneOf("iptables", "nftables")},
+	"kube_network_plugin":                     {"network.plugin", ownNetwork},
 	"global_as_num":                           {"network.asn", number},
 	"calico_mtu":                              {"network.mtu", number},
 	"kubelet_max_pods":                        {"kubelet.max_pods", number},
@@ -53,7 +58,8 @@ var rules = map[string]rule{
 // instead are the notes for variables without an equivalent that a reader may look
 // for; other variables get "no equivalent".
 var instead = map[string]string{
-	"kube_network_plugin":     "the pod network is BGP with BIRD (cluster.network); Calico is not supported",
+	"kube_network_plugin":     "the pod network is BGP with BIRD (cluster.network); another one is yours to apply, with cluster.network.plugin: none",
+	"kube_proxy_remove":       "write kube_proxy: {mode: none} beside network: {plugin: none} when your pod network forwards the traffic of Services",
 	"container_manager":       "the container runtime is containerd",
 	"kube_owner":              "files are owned by root",
 	"etcd_deployment_type":    "etcd runs under systemd",
@@ -63,9 +69,6 @@ var instead = map[string]string{
 	"dns_mode":                "DNS is CoreDNS",
 	"enable_nodelocaldns":     "there is no node-local DNS",
 	"kube_api_anonymous_auth": "anonymous requests are allowed to health endpoints only",
-	"http_proxy":              "hosts need no way to the internet: artifacts come through the controller",
-	"https_proxy":             "hosts need no way to the internet: artifacts come through the controller",
-	"no_proxy":                "hosts need no way to the internet: artifacts come through the controller",
 	"kubeconfig_localhost":    "`deployer kubeconfig` writes the kubeconfig file",
 	"kubectl_localhost":       "kubectl is on every master",
 	"bin_dir":                 "binaries are in /usr/local/bin",
@@ -82,9 +85,22 @@ var instead = map[string]string{
 	"kube_reserved":           "set it in cluster.overrides.kubelet",
 }
 
+// ownNetwork converts kube_network_plugin: with cni the network is the user's.
+func ownNetwork(v any) (any, bool) { return "none", v == "cni" }
+
+// IsConverted reports whether a variable of Kubespray becomes a setting of the inventory.
+func IsConverted(name string) bool {
+	_, ok := rules[name]
+	return ok || slices.Contains([]string{"ip", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
+}
+
+// wholeClusterGroups are the groups that have all nodes.
+var wholeClusterGroups = []string{"k8s_cluster", "k8s-cluster"}
+
 // clusterVars moves the variables with an equivalent from vs to the section cluster,
-// and drops the unset ones.
-func (c *converter) clusterVars(vs vars) {
+// and drops the unset ones. A setting of one group only is noted, because a cluster has
+// one value.
+func (c *converter) clusterVars(group string, vs vars) {
 	if !c.kubespray {
 		return
 	}
@@ -117,10 +133,13 @@ func (c *converter) clusterVars(vs vars) {
 		}
 		out, ok := r.as(v.v)
 		if !ok {
-			c.note(v.at, describe(name, v.v), "this value has no equivalent at cluster."+r.path)
+			c.note(v.at, describe(name, v.v), cmp.Or(instead[name], "this value has no equivalent at cluster."+r.path))
 			continue
 		}
 		c.cluster.setPath(strings.Split(r.path, "."), out)
+		if group != "all" && !slices.Contains(wholeClusterGroups, group) {
+			c.note(v.at, describe(name, v.v), "is set for "+group+" only, and holds for the whole cluster here as cluster."+r.path)
+		}
 	}
 }
 

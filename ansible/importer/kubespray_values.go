@@ -15,12 +15,12 @@ func version(v any) (any, bool) { return "v" + strings.TrimPrefix(fmt.Sprint(v),
 func milliseconds(v any) (any, bool) { return fmt.Sprintf("%vms", v), true }
 
 func number(v any) (any, bool) {
-	n, ok := literal(fmt.Sprint(v)).(int)
+	n, ok := pythonLiteral(fmt.Sprint(v)).v.(int)
 	return n, ok
 }
 
 func boolean(v any) (any, bool) {
-	b, ok := literal(fmt.Sprint(v)).(bool)
+	b, ok := plain11(fmt.Sprint(v)).v.(bool)
 	return b, ok
 }
 
@@ -69,4 +69,27 @@ func commas(v any) (any, bool) {
 		out = append(out, fmt.Sprint(e))
 	}
 	return strings.Join(out, ","), ok
+}
+
+// proxyURL marks the URL of a proxy as a secret when it has a password.
+func proxyURL(v any) (any, bool) {
+	text := fmt.Sprint(v)
+	if strings.Contains(text, "@") {
+		return secret(text), true
+	}
+	return text, true
+}
+
+// split converts a text with commas to a list.
+func split(v any) (any, bool) {
+	if list, ok := v.([]any); ok {
+		return list, true
+	}
+	var out []any
+	for part := range strings.SplitSeq(fmt.Sprint(v), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out, true
 }

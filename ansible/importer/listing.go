@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,11 +23,16 @@ func (s *Source) readListing(file string, data []byte) error {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	number := func(into any, from json.RawMessage) error {
+		d := json.NewDecoder(bytes.NewReader(from))
+		d.UseNumber() // 1 and 1.0 differ
+		return d.Decode(into)
+	}
 	var meta struct {
 		HostVars map[string]map[string]any `json:"hostvars"`
 	}
 	if m, ok := raw["_meta"]; ok {
-		if err := json.Unmarshal(m, &meta); err != nil {
+		if err := number(&meta, m); err != nil {
 			return fmt.Errorf("%s: _meta: %w", file, err)
 		}
 	}
@@ -35,24 +41,26 @@ func (s *Source) readListing(file string, data []byte) error {
 			continue
 		}
 		var g listing
-		if err := json.Unmarshal(raw[name], &g); err != nil {
+		if err := number(&g, raw[name]); err != nil {
 			return fmt.Errorf("%s: group %s: %w", file, name, err)
 		}
-		s.group(name)
+		s.group(name, file)
 		for _, h := range g.Hosts {
-			s.addHost(name, h)
+			s.addHost(name, h, 0, file)
 		}
 		for _, c := range g.Children {
-			s.addChild(name, c)
+			if err := s.addChild(name, c, file); err != nil {
+				return err
+			}
 		}
 		for k, v := range g.Vars {
-			s.groupVars[name][k] = value{whole(v), file}
+			s.listedVar(k, v, file, func(out value) { s.setGroupVar(name, k, out) })
 		}
 	}
 	for _, h := range slices.Sorted(maps.Keys(meta.HostVars)) {
-		s.host(h)
+		s.host(h, file)
 		for k, v := range meta.HostVars[h] {
-			s.hostVars[h][k] = value{whole(v), file}
+			s.listedVar(k, v, file, func(out value) { s.hostVars[h][k] = out })
 		}
 	}
 	s.moveSharedVars()
@@ -60,18 +68,19 @@ func (s *Source) readListing(file string, data []byte) error {
 }
 
 // moveSharedVars moves variables that every host has with the same value to the group all,
-// because the JSON form shows variables of groups only as variables of hosts.
+// because the JSON form shows variables of groups only as variables of hosts. A variable
+// that a group sets, as programs print them, stays with the hosts, where it wins.
 func (s *Source) moveSharedVars() {
 	if len(s.Hosts) < 2 {
 		return
 	}
-	s.group("all")
 	for name, v := range s.hostVars[s.Hosts[0]] {
 		shared := !slices.ContainsFunc(s.Hosts, func(h string) bool {
 			other, ok := s.hostVars[h][name]
 			return !ok || !reflect.DeepEqual(other.v, v.v)
 		})
-		if !shared {
+		ofGroup := slices.ContainsFunc(s.Groups, func(g string) bool { _, ok := s.groupVars[g][name]; return ok })
+		if !shared || ofGroup {
 			continue
 		}
 		s.groupVars["all"][name] = v
@@ -81,21 +90,53 @@ func (s *Source) moveSharedVars() {
 	}
 }
 
-// whole converts floats without a fraction, which is how JSON decodes integers, to int.
-func whole(v any) any {
-	switch t := v.(type) {
-	case float64:
-		if n := int(t); float64(n) == t {
-			return n
+// listedVar calls set with the value of a variable; encrypted ones are noted.
+func (s *Source) listedVar(name string, v any, file string, set func(value)) {
+	out, err := fromJSON(v)
+	if err != nil {
+		if n := (Note{file, name, err.Error()}); !slices.Contains(s.notes, n) {
+			s.notes = append(s.notes, n)
 		}
-	case []any:
-		for i := range t {
-			t[i] = whole(t[i])
-		}
-	case map[string]any:
-		for k := range t {
-			t[k] = whole(t[k])
-		}
+		return
 	}
-	return v
+	set(value{scalar{v: out}, file})
+}
+
+// fromJSON converts the numbers of a decoded value, and the texts that Ansible's JSON marks
+// as unsafe. It fails with errVault for encrypted texts.
+func fromJSON(v any) (any, error) {
+	switch t := v.(type) {
+	case json.Number:
+		return jsonScalar(t.String()), nil
+	case []any:
+		out := make([]any, len(t))
+		for i := range t {
+			var err error
+			if out[i], err = fromJSON(t[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for k := range t {
+			var err error
+			if out[k], err = fromJSON(t[k]); err != nil {
+				return nil, err
+			}
+		}
+		return markedJSON(out)
+	}
+	return v, nil
+}
+
+// markedJSON returns the text of a mapping by which Ansible's JSON marks a text.
+func markedJSON(m map[string]any) (any, error) {
+	if _, ok := m["__ansible_vault"]; ok {
+		return nil, errVault
+	}
+	if text, ok := m["__ansible_unsafe"].(string); ok {
+		return unsafeText(text), nil
+	}
+	return m, nil
 }

@@ -38,12 +38,6 @@ func (m *mapping) put(key string, v any) {
 	m.node.Content = append(m.node.Content, encode(key), n)
 }
 
-func (m *mapping) setDefault(key string, v any) {
-	if m.find(key) < 0 {
-		m.set(key, v)
-	}
-}
-
 // setPath sets a nested value and creates the mappings of its path.
 func (m *mapping) setPath(path []string, v any) {
 	if len(path) == 1 {

@@ -1,8 +1,6 @@
 package importer
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,8 +12,7 @@ import (
 // that are in effect are listed.
 func TestKubesprayFeaturesThatAreOff(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+	s, err := Read(writeFiles(t, map[string]string{
 		"inventory.ini": "[kube_control_plane]\nm1 extra_disk=false\n[kube_node]\nn1\n",
 		"group_vars/k8s_cluster/addons.yml": `
 helm_enabled: false
@@ -40,16 +37,8 @@ kube_api_anonymous_auth: false
 argocd_enabled: false
 argocd_enabled_by: nobody
 local_volume_provisioner_enabled: "{{ some_switch }}"
-`} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := Read(dir)
+`,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +52,10 @@ local_volume_provisioner_enabled: "{{ some_switch }}"
 	}
 	slices.Sort(notes)
 	want := []string{
+		"group kube_control_plane",
+		"group kube_node",
 		"kube_api_anonymous_auth: false", // deployer behaves differently
-		"local_volume_provisioner_enabled: {{ some_switch }}",
+		"local_volume_provisioner_enabled: '{{ some_switch }}'",
 		"metrics_server_enabled: true",
 		"metrics_server_kubelet_insecure_tls: true",
 	}
@@ -78,7 +69,7 @@ local_volume_provisioner_enabled: "{{ some_switch }}"
 func TestOtherInventoriesKeepFalse(t *testing.T) {
 	t.Parallel()
 	s := newSource()
-	if err := s.readINI("hosts", "[web]\na tls_enabled=false tls_port=443\n"); err != nil {
+	if err := s.readINI("hosts", "[web]\na tls_enabled=False tls_port=443\n"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Convert()

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -13,7 +12,7 @@ func (c *converter) templated(name string, v value) bool {
 	if !hasJinja(v.v) {
 		return false
 	}
-	c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), "an expression cannot stand here: write the value")
+	c.note(v.at, describe(name, v.v), "an expression cannot stand here: write the value")
 	return true
 }
 
@@ -25,10 +24,10 @@ func (c *converter) translated(name string, v value) (value, bool) {
 	}
 	out, err := c.translate(v.v)
 	if err != nil {
-		c.note(v.at, fmt.Sprintf("%s: %v", name, v.v), err.Error())
+		c.note(v.at, describe(name, v.v), err.Error())
 		return v, false
 	}
-	return value{v: out, at: v.at}, true
+	return value{scalar{out, v.remark}, v.at}, true
 }
 
 func (c *converter) translate(v any) (any, error) {
@@ -66,7 +65,7 @@ func (c *converter) translate(v any) (any, error) {
 func hasJinja(v any) bool {
 	switch t := v.(type) {
 	case string:
-		return strings.Contains(t, "{{") || strings.Contains(t, "{%")
+		return strings.Contains(t, "{{") || strings.Contains(t, "{%") || strings.Contains(t, "{#")
 	case []any:
 		return slices.ContainsFunc(t, hasJinja)
 	case map[string]any:

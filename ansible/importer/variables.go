@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -21,25 +22,26 @@ func (c *converter) free(vs vars) *mapping {
 		case !ok:
 		case c.kubespray:
 			c.note(v.at, describe(name, v.v), "no equivalent")
+		case slices.Contains(reservedVars, name):
+			c.note(v.at, describe(name, v.v), "the name belongs to deployer: give the variable another one, here and in playbooks")
 		case secretName.MatchString(name):
-			out.set(name, secret(v.v))
-			c.note(v.at, name, "is marked !secret because of its name; `deployer secrets encrypt` encrypts such files")
+			out.set(name, c.marked(name, c.written(name, v), v.at))
 		default:
-			out.set(name, v.v)
+			out.set(name, c.written(name, v))
 		}
 	}
 	return out
 }
 
-// describe returns NAME: VALUE on one line of at most 100 characters of YAML, or the
-// name alone when the name is that of a secret.
+// describe returns NAME: VALUE on one line of at most 100 characters of YAML, without
+// secrets: the name alone when that is the name of a secret.
 func describe(name string, v any) string {
 	if secretName.MatchString(name) {
 		return name
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
-	n := encode(v)
+	n := encode(withoutSecrets(plainValue(v, &[]string{})))
 	n.Style |= yaml.FlowStyle
 	if enc.Encode(n) != nil {
 		return name
@@ -51,15 +53,31 @@ func describe(name string, v any) string {
 	return name + ": " + string(text)
 }
 
-var secretName = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?|secret|token|private_?key|api_?key|credential)s?$`)
-
-// secret tags a value with !secret, so that deployer withholds it from all output.
-func secret(v any) *yaml.Node {
-	n := encode(v)
-	if n.Kind == yaml.ScalarNode {
-		n.Tag, n.Style = "!secret", yaml.TaggedStyle|yaml.DoubleQuotedStyle
-	} else {
-		n.Tag, n.Style = "!secret", n.Style|yaml.TaggedStyle
+// withoutSecrets replaces the values below names of secrets, and passwords in URLs.
+func withoutSecrets(v any) any {
+	switch t := v.(type) {
+	case string:
+		return urlPassword.ReplaceAllString(t, "$1[secret]@")
+	case []any:
+		out := make([]any, len(t))
+		for i, e := range t {
+			out[i] = withoutSecrets(e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for k, e := range t {
+			if secretName.MatchString(k) {
+				e = "[secret]"
+			}
+			out[k] = withoutSecrets(e)
+		}
+		return out
 	}
-	return n
+	return v
 }
+
+// urlPassword matches the user and the password of a URL.
+var urlPassword = regexp.MustCompile(`(://)[^/\s@]*@`)
+
+var secretName = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?|secret|token|private_?key|api_?key|credential)s?$`)

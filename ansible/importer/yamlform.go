@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
@@ -16,81 +18,137 @@ func (s *Source) readYAML(file string, data []byte) error {
 	if len(root.Content) == 0 {
 		return nil
 	}
-	return pairs(file, root.Content[0], func(name string, n *yaml.Node) error { return s.yamlGroup(file, name, n) })
-}
-
-func (s *Source) yamlGroup(file, name string, n *yaml.Node) error {
-	s.group(name)
-	return pairs(file, n, func(key string, v *yaml.Node) error {
-		switch key {
-		case "hosts":
-			return pairs(file, v, func(pattern string, own *yaml.Node) error { return s.yamlHost(file, name, pattern, own) })
-		case "children":
-			return pairs(file, v, func(child string, c *yaml.Node) error {
-				s.addChild(name, child)
-				return s.yamlGroup(file, child, c)
-			})
-		case "vars":
-			return s.yamlVars(file, v, s.groupVars[name])
-		}
-		return fmt.Errorf("%s:%d: group %s has %q, want hosts, children or vars", file, v.Line, name, key)
-	})
-}
-
-func (s *Source) yamlHost(file, group, pattern string, own *yaml.Node) error {
-	names, err := expand(pattern)
+	f := yamlFile{name: file, json: json.Valid(data)}
+	groups, err := f.pairs(root.Content[0])
 	if err != nil {
-		return fmt.Errorf("%s:%d: %w", file, own.Line, err)
+		return err
 	}
-	for _, name := range names {
-		s.addHost(group, name)
-		if err := s.yamlVars(file, own, s.hostVars[name]); err != nil {
+	for _, g := range groups {
+		if g.key.Value == "plugin" {
+			return fmt.Errorf("%s is the configuration of a plugin: %w", f.at(g.key), errNotStatic)
+		}
+	}
+	for _, g := range groups {
+		if err := s.yamlGroup(f, g.key.Value, g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Source) yamlVars(file string, n *yaml.Node, into vars) error {
-	return pairs(file, n, func(key string, v *yaml.Node) error {
-		at := fmt.Sprintf("%s:%d", file, v.Line)
-		if v.Tag == "!vault" {
-			s.notes = append(s.notes, Note{at, key, "encrypted with ansible-vault: put it into a file for `deployer secrets encrypt`"})
-			return nil
-		}
-		v.Tag = plainTag(v.Tag)
-		var out any
-		if err := v.Decode(&out); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		into[key] = value{out, at}
+// yamlGroup reads one group. Like Ansible, it skips what is not a mapping, and keys but
+// hosts, children and vars.
+func (s *Source) yamlGroup(f yamlFile, name string, group yamlPair) error {
+	if skipped(group.value) {
+		s.note(f.at(group.key), "group "+name, "is left out, by Ansible too, because it is not a mapping")
 		return nil
-	})
-}
-
-// plainTag replaces !unsafe, which forbids Jinja in a text, by the tag of a text.
-func plainTag(tag string) string {
-	if tag == "!unsafe" {
-		return "!!str"
 	}
-	return tag
+	s.group(name, f.at(group.key))
+	keys, err := f.pairs(group.value)
+	if err != nil {
+		return err
+	}
+	for _, p := range keys {
+		if err := s.yamlSection(f, name, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// pairs calls each for the pairs of a mapping; an empty node counts as an empty mapping.
-func pairs(file string, n *yaml.Node, each func(key string, v *yaml.Node) error) error {
+func (s *Source) yamlSection(f yamlFile, group string, section yamlPair) error {
+	key := section.key.Value
+	known := key == "hosts" || key == "children" || key == "vars"
+	if !known {
+		s.note(f.at(section.key), fmt.Sprintf("group %s: %s", group, key), "is left out, by Ansible too: a group has hosts, children and vars")
+		return nil
+	}
+	if n := section.value; n.Kind == yaml.ScalarNode && !isEmpty(n) { // a name alone
+		if v, err := f.value(n); err != nil || fmt.Sprintf("%T", v.v) != "string" {
+			return fmt.Errorf("%s: %w: %s of group %s is not a mapping", f.at(n), errShape, key, group)
+		}
+		section.value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Content: []*yaml.Node{n, {Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}}}
+	}
+	if key == "vars" {
+		return s.yamlVars(f, section.value, func(name string, v value) { s.setGroupVar(group, name, v) })
+	}
+	entries, err := f.pairs(section.value)
+	if err != nil {
+		return err
+	}
+	for _, p := range entries {
+		if key == "hosts" {
+			err = s.yamlHost(f, group, p)
+		} else if err = s.yamlGroup(f, p.key.Value, p); err == nil {
+			err = s.addChild(group, p.key.Value, f.at(p.key))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipped reports whether a group is something else than a mapping or nothing.
+func skipped(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind == 0 || n.Kind == yaml.ScalarNode && (n.Tag == "!!null" || n.Value == "") {
-		return nil
+	return n.Kind != yaml.MappingNode && !isEmpty(n)
+}
+
+func (s *Source) yamlHost(f yamlFile, group string, host yamlPair) error {
+	names, port, err := hostPattern(host.key.Value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.at(host.key), err)
 	}
-	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s:%d: %w: want a mapping", file, n.Line, errShape)
+	for _, name := range names {
+		s.addHost(group, name, port, f.at(host.key))
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if err := each(n.Content[i].Value, n.Content[i+1]); err != nil {
+	return s.yamlVars(f, host.value, func(key string, v value) {
+		for _, name := range names {
+			s.hostVars[name][key] = v
+		}
+	})
+}
+
+// yamlVars calls set for each variable of a mapping; encrypted ones are noted.
+func (s *Source) yamlVars(f yamlFile, n *yaml.Node, set func(name string, v value)) error {
+	all, err := f.pairs(n)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		key, err := f.value(p.key)
+		if err != nil {
 			return err
+		}
+		name, _ := keyText(key.v)
+		at := f.at(p.key)
+		switch v, err := f.value(p.value); {
+		case errors.Is(err, errVault):
+			s.note(at, name, err.Error())
+		case err != nil:
+			return err
+		default:
+			set(name, value{v, at})
 		}
 	}
 	return nil
+}
+
+// setGroupVar sets a variable that an inventory file gives to a group.
+func (s *Source) setGroupVar(group, name string, v value) {
+	if name != "ansible_group_priority" {
+		s.groupVars[group][name] = v
+		return
+	}
+	switch t := pythonLiteral(fmt.Sprint(v.v)).v.(type) {
+	case int:
+		s.priority[group] = t
+	case float64:
+		s.priority[group] = int(t)
+	default:
+		s.note(v.at, fmt.Sprintf("%s=%v", name, v.v), "is not a number")
+	}
 }

@@ -1,87 +1,11 @@
 package jinja
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"deployer/engine/lang/dialect"
 )
-
-// exprFunctions are the filters that are functions of expr with the value as their only
-// argument.
-var exprFunctions = map[string]string{
-	"length": "len", "count": "len", "lower": "lower", "upper": "upper", "trim": "trim", "first": "first", "last": "last",
-	"min": "min", "max": "max", "sum": "sum", "abs": "abs", "int": "int", "float": "float", "string": "string", "flatten": "flatten",
-	"unique": "uniq", "sort": "sort", "reverse": "reverse", "b64encode": "toBase64", "b64decode": "fromBase64", "to_json": "toJSON",
-	"from_json": "fromJSON", "dictsort": "toPairs", "round": "round",
-}
-
-// noOps are the filters that are left out: values have types, and undefined variables
-// are errors.
-var noOps = map[string]bool{"list": true, "bool": true, "mandatory": true, "safe": true}
-
-func (w *exprPrinter) filter(f filter) string {
-	if noOps[f.name] {
-		return w.value(f.of)
-	}
-	if fn, ok := exprFunctions[f.name]; ok && len(f.args.list)+len(f.args.named) == 0 {
-		return fn + "(" + w.value(f.of) + ")"
-	}
-	of, arg := func() string { return w.value(f.of) }, f.args.at(0, "")
-	switch f.name {
-	case "default", "d":
-		return w.fallback(f)
-	case "ternary":
-		return w.value(choice{f.of, f.args.at(0, "true_val"), f.args.at(1, "false_val")})
-	case "join":
-		return "join(" + of() + ", " + w.or(f.args.at(0, "d"), `""`) + ")"
-	case "split":
-		return "split(" + of() + ", " + w.or(arg, `" "`) + ")"
-	case "replace":
-		return "replace(" + of() + ", " + w.all(f.args.list) + ")"
-	case "basename":
-		return "last(split(" + of() + `, "/"))`
-	case "dict2items":
-		return "map(toPairs(" + of() + "), ({key: #[0], value: #[1]}))"
-	case "items2dict":
-		return "fromPairs(map(" + of() + ", [.key, .value]))"
-	case "combine":
-		return w.combine(f)
-	case "union":
-		return "uniq(concat(" + of() + ", " + w.value(arg) + "))"
-	case "difference":
-		return "filter(" + of() + ", # not in " + w.tight(arg) + ")"
-	case "intersect":
-		return "filter(" + of() + ", # in " + w.tight(arg) + ")"
-	case "map":
-		return w.mapped(f)
-	case "select", "reject", "selectattr", "rejectattr":
-		return w.selected(f)
-	case "sort":
-		return w.sorted(f)
-	}
-	if dialect.HasFilter(f.name) {
-		return w.piped(f)
-	}
-	return w.fail("there is no filter %q here", f.name)
-}
-
-// piped prints a filter that the language has under the same name.
-func (w *exprPrinter) piped(f filter) string {
-	var args []string
-	for _, a := range f.args.list {
-		args = append(args, w.value(a))
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.args.named)) {
-		args = append(args, name+"="+w.value(f.args.named[name]))
-	}
-	out := w.tight(f.of) + " | " + f.name
-	if len(args) > 0 {
-		out += "(" + strings.Join(args, ", ") + ")"
-	}
-	return "(" + out + ")"
-}
 
 func (w *exprPrinter) or(n node, other string) string { return valueOr(w, n, other) }
 
@@ -91,38 +15,49 @@ func (w *exprPrinter) fallback(f filter) string {
 	if value == nil {
 		value = text("")
 	}
-	of := "(" + w.tight(f.of) + " ?? " + w.tight(value) + ")"
-	if f.args.at(1, "boolean") != literal("true") {
-		return of
+	if value == literal("nil") {
+		w.note("default(none): null has no text here")
 	}
-	empty := `["", nil, false]`
-	return "((" + w.tight(f.of) + ` ?? "") in ` + empty + " ? " + w.tight(value) + " : " + w.tight(f.of) + ")"
+	boolean := f.args.at(1, "boolean")
+	if boolean == nil || boolean == literal("false") {
+		switch w.kindOf(f.of) {
+		case KindNull:
+			w.note("default: the variable is null, which Ansible keeps; here the default replaces it")
+		case KindUnknown:
+		default:
+			if _, constant := bare(f.of).(text); constant {
+				return w.value(f.of)
+			}
+		}
+		return "(" + w.tight(f.of) + " ?? " + w.tight(value) + ")"
+	}
+	return w.piped(filter{f.of, "default", arguments{list: []node{value, boolean}}})
 }
 
-// combine merges mappings; on equal keys the last one wins.
-func (w *exprPrinter) combine(f filter) string {
-	if f.args.named != nil {
-		return w.piped(f)
+// ternary prints a choice when its condition is true or false, and otherwise the filter.
+func (w *exprPrinter) ternary(f filter) string {
+	yes, no := f.args.at(0, "true_val"), f.args.at(1, "false_val")
+	if yes == nil || no == nil {
+		return w.fail("ternary wants two values")
 	}
-	out := []string{"toPairs(" + w.value(f.of) + ")"}
-	for _, a := range f.args.list {
-		out = append(out, "toPairs("+w.value(a)+")")
+	if w.kindOf(f.of) == KindBool {
+		return "(" + w.value(choice{f.of, yes, no}) + ")"
 	}
-	return "fromPairs(concat(" + strings.Join(out, ", ") + "))"
+	return w.piped(f)
 }
 
 func (w *exprPrinter) mapped(f filter) string {
-	of := w.value(f.of)
 	if attr, ok := f.args.named["attribute"].(text); ok {
-		if fallback := f.args.named["default"]; fallback != nil {
-			return "map(" + of + ", #?." + string(attr) + " ?? " + w.value(fallback) + ")"
+		if f.args.named["default"] != nil || !word.MatchString(string(attr)) {
+			return w.piped(f)
 		}
-		return "map(" + of + ", ." + string(attr) + ")"
+		return "map(" + w.value(f.of) + ", ." + string(attr) + ")"
 	}
 	inner, ok := f.args.at(0, "").(text)
-	if !ok {
+	if !ok || len(f.args.named) > 0 && inner == "extract" {
 		return w.fail("map wants the name of a filter or attribute='NAME'")
 	}
+	of := w.value(f.of)
 	rest := arguments{list: f.args.list[1:], named: f.args.named}
 	if inner == "extract" && len(rest.list) > 0 {
 		return "map(" + of + ", " + w.extracted(rest.list) + ")"
@@ -145,49 +80,34 @@ func (w *exprPrinter) extracted(args []node) string {
 	return w.value(n)
 }
 
+// selected prints select, reject, selectattr and rejectattr, whose tests the language has
+// under the same names.
 func (w *exprPrinter) selected(f filter) string {
-	var item node = name("#")
 	args := f.args.list
 	if strings.HasSuffix(f.name, "attr") {
-		attr, ok := f.args.at(0, "").(text)
-		if !ok {
+		if len(args) == 0 {
 			return w.fail("%s wants the name of a field", f.name)
-		}
-		for _, part := range strings.Split(string(attr), ".") {
-			item = field{item, text(part)}
 		}
 		args = args[1:]
 	}
-	cond := item
-	if len(args) > 0 {
-		how, ok := args[0].(text)
-		if !ok {
-			return w.fail("%s wants the name of a test", f.name)
+	if len(args) == 0 {
+		return w.piped(f)
+	}
+	how, ok := args[0].(text)
+	if !ok {
+		return w.fail("%s wants the name of a test", f.name)
+	}
+	most := 1
+	switch how {
+	case "version", "version_compare":
+		most = 2
+	case "match", "search", "regex":
+		if len(args) > 1 {
+			w.checkPattern(args[1])
 		}
-		cond = compare(item, string(how), args[1:])
 	}
-	if strings.HasPrefix(f.name, "reject") {
-		cond = unary{"not", grouped{cond}}
+	if !(dialect.HasTest(string(how)) || slices.Contains([]text{"==", "!=", "<", "<=", ">", ">="}, how)) || len(args)-1 > most {
+		return w.fail("%s has no test %q with %d arguments", f.name, string(how), len(args)-1)
 	}
-	return "filter(" + w.value(f.of) + ", " + w.truth(cond) + ")"
-}
-
-// compare returns the comparison or test with the given Jinja name.
-func compare(item node, how string, args []node) node {
-	if op, ok := map[string]string{"equalto": "==", "eq": "==", "==": "==", "ne": "!=", "!=": "!=", "gt": ">", ">": ">", "lt": "<", "<": "<", "ge": ">=", ">=": ">=", "le": "<=", "<=": "<="}[how]; ok && len(args) == 1 {
-		return binary{op, item, args[0]}
-	}
-	return test{item, how, arguments{list: args}}
-}
-
-func (w *exprPrinter) sorted(f filter) string {
-	attr, ok := f.args.named["attribute"].(text)
-	order := ""
-	if f.args.named["reverse"] == literal("true") {
-		order = `, "desc"`
-	}
-	if ok {
-		return "sortBy(" + w.value(f.of) + ", ." + string(attr) + order + ")"
-	}
-	return "sort(" + w.value(f.of) + order + ")"
+	return w.piped(f)
 }

@@ -15,24 +15,38 @@ func (w *exprPrinter) truth(n node) string {
 			return w.side(t.a, t.op) + op + w.side(t.b, t.op)
 		}
 	case filter:
-		switch t.name {
-		case "length", "count":
+		if t.name == "length" || t.name == "count" {
 			return w.value(t) + " > 0"
-		case "bool":
-			return w.truth(t.of)
-		case "default", "d":
-			if fallback := t.args.at(0, "default_value"); isText(fallback, "") || isList(fallback) {
-				return "len(" + w.value(t) + ") > 0"
-			}
 		}
 	case field:
 		if t.key == text("stdout") || t.key == text("stderr") {
 			return w.value(t) + ` != ""`
 		}
 	case choice:
-		return w.tight(t.cond) + " ? " + w.truth(t.then) + " : " + w.truth(t.other)
+		return w.operandOf(t.cond) + " ? " + w.truth(t.then) + " : " + w.truth(t.other)
+	}
+	if k := w.kindOf(n); k != KindBool && k != KindUnknown || w.mayBeEmpty(n) {
+		return w.tight(n) + " is truthy"
 	}
 	return w.value(n)
+}
+
+// mayBeEmpty reports whether a value has a default that is no condition.
+func (w *exprPrinter) mayBeEmpty(n node) bool {
+	f, ok := n.(filter)
+	if !ok || f.name != "default" && f.name != "d" {
+		return false
+	}
+	return w.kindOf(orText(f.args.at(0, "default_value"))) != KindBool
+}
+
+// operandOf prints a condition as an operand.
+func (w *exprPrinter) operandOf(n node) string {
+	out := w.truth(n)
+	if isAtom(out) {
+		return out
+	}
+	return "(" + out + ")"
 }
 
 // side prints an operand of and/or; an operand with the other operator is put in
@@ -75,11 +89,9 @@ func (w *exprPrinter) not(n node) string {
 			return w.value(t) + " == 0"
 		}
 	}
-	if t, ok := bare(n).(test); ok {
+	switch t := bare(n).(type) {
+	case test, field, filter:
 		n = t
-	}
-	if f, ok := bare(n).(field); ok {
-		n = f
 	}
 	out := w.truth(n)
 	if _, atom := n.(grouped); atom || isAtom(out) {

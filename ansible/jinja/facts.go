@@ -5,12 +5,22 @@ import "strings"
 // factsOf maps names of Ansible's facts, without ansible_, to paths in deployer.
 var factsOf = map[string]string{
 	"os_family": "facts.os_family", "distribution": "facts.os", "distribution_version": "facts.os_version",
-	"distribution_release": "facts.os_codename", "lsb.codename": "facts.os_codename", "lsb.id": "facts.os", "hostname": "facts.hostname",
-	"nodename": "facts.hostname", "kernel": "facts.kernel", "processor_vcpus": "facts.cpus", "processor_count": "facts.cpus",
+	"distribution_release": "facts.os_codename", "lsb.codename": "facts.os_codename", "lsb.id": "facts.os",
+	"nodename": "facts.hostname", "kernel": "facts.kernel", "processor_vcpus": "facts.cpus",
 	"processor_nproc": "facts.cpus", "default_ipv4.address": "facts.default_ip", "default_ipv4.interface": "facts.default_iface",
 	"all_ipv4_addresses": "facts.addresses", "pkg_mgr": "facts.package_manager", "service_mgr": "facts.init",
 	"virtualization_type": "facts.virtualization", "machine_id": "facts.machine_id",
 	"date_time.epoch": "facts.unix_time",
+}
+
+// factDiffers describes how the value of a fact differs from Ansible's, by its name in
+// deployer.
+var factDiffers = map[string]string{
+	"facts.os":             "debian where Ansible has Debian, rhel where it has RedHat",
+	"facts.os_family":      "debian where Ansible has Debian",
+	"facts.os_version":     "12 where Ansible has 12.5, on Debian",
+	"facts.virtualization": "the names are those of systemd-detect-virt",
+	"facts.addresses":      "addresses of IPv6 are among them",
 }
 
 // lowerCase are the facts with values in lower case, where Ansible writes names of

@@ -15,24 +15,67 @@ import (
 	"strings"
 )
 
+// Translator translates with knowledge about variables. Its zero value knows nothing.
+type Translator struct {
+	// NeedsDot reports whether a variable's name is a function or keyword of text/template;
+	// nil for no name.
+	NeedsDot func(name string) bool
+	// KindOf returns the kind of a variable, or of a field of one; nil for none known.
+	KindOf func(path []string) Kind
+	// Printed is called for each variable of unknown kind that a text contains; nil for
+	// nobody who wants to know.
+	Printed func(name string)
+}
+
+// unsure reports a value of unknown kind in a text.
+func (t Translator) unsure(n node) {
+	if parts, ok := path(bare(n)); ok && t.Printed != nil {
+		t.Printed(parts[0])
+	}
+}
+
 // Condition translates the expression of when, until, failed_when, changed_when or that
-// into a boolean expression of expr.
-func Condition(src string) (string, error) {
+// into a boolean expression of expr. A translation that differs from Ansible has notes.
+func (t Translator) Condition(src string) (out string, notes []string, err error) {
 	n, err := parse(inside(src))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return write(func(w *exprPrinter) string { return w.truth(n) })
+	w := &exprPrinter{Translator: t, condition: true}
+	out = w.truth(n)
+	return out, w.notes, w.err
 }
 
 // Expression translates an expression, or a text that is one expression in {{ }}, into
 // an expression with the same value, as loop has it.
-func Expression(src string) (string, error) {
+func (t Translator) Expression(src string) (out string, notes []string, err error) {
 	n, err := parse(inside(src))
+	if err != nil {
+		return "", nil, err
+	}
+	w := &exprPrinter{Translator: t}
+	out = outer(w.value(n))
+	return out, w.notes, w.err
+}
+
+// Condition is [Translator.Condition] without knowledge about variables and without notes.
+func Condition(src string) (string, error) {
+	out, _, err := Translator{}.Condition(src)
+	return whenGood(out, err)
+}
+
+// Expression is [Translator.Expression] without knowledge about variables and without
+// notes.
+func Expression(src string) (string, error) {
+	out, _, err := Translator{}.Expression(src)
+	return whenGood(out, err)
+}
+
+func whenGood(out string, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return write(func(w *exprPrinter) string { return w.value(n) })
+	return out, nil
 }
 
 // Unreadable reports whether an error means that a text is not an expression of Jinja,
@@ -40,16 +83,6 @@ func Expression(src string) (string, error) {
 func Unreadable(err error) bool {
 	var wrong unreadable
 	return errors.As(err, &wrong)
-}
-
-// write runs a printer and returns its text or its first error.
-func write(say func(*exprPrinter) string) (string, error) {
-	w := &exprPrinter{}
-	out := say(w)
-	if w.err != nil {
-		return "", w.err
-	}
-	return out, nil
 }
 
 // whole matches a text that is {{ EXPRESSION }} and nothing else.

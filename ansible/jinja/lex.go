@@ -16,7 +16,9 @@ type token struct {
 // pieces matches one token, with a group for each sort.
 var pieces = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+(?:\.[0-9]+)?)|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(==|!=|<=|>=|//|\*\*|[-+*/%~<>()\[\]{}.,:|=]))`)
 
-func tokens(src string) ([]token, error) {
+// tokens splits an expression. In a raw one, a backslash is always a letter of its text, as
+// between the {{ }} of a playbook.
+func tokens(src string, raw bool) ([]token, error) {
 	var out []token
 	for rest := strings.TrimSpace(src); rest != ""; rest = strings.TrimSpace(rest) {
 		m := pieces.FindStringSubmatch(rest)
@@ -30,7 +32,7 @@ func tokens(src string) ([]token, error) {
 		case m[2] != "":
 			out = append(out, token{'n', m[2]})
 		case m[3] != "":
-			out = append(out, token{'t', unquote(m[3])})
+			out = append(out, token{'t', unquote(m[3], raw)})
 		default:
 			out = append(out, token{'o', m[4]})
 		}
@@ -42,7 +44,12 @@ func tokens(src string) ([]token, error) {
 // stands for itself, as in patterns.
 var escaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, `'`, `\"`, `"`, `\\`, `\`)
 
-func unquote(s string) string { return escaped.Replace(s[1 : len(s)-1]) }
+func unquote(s string, raw bool) string {
+	if raw {
+		return s[1 : len(s)-1]
+	}
+	return escaped.Replace(s[1 : len(s)-1])
+}
 
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 40 {

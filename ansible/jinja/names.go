@@ -8,9 +8,8 @@ import (
 
 // plain maps variables of Ansible to paths in deployer.
 var plain = map[string]string{
-	"inventory_hostname": "host.name", "inventory_hostname_short": "host.name", "ansible_host": "host.address",
+	"inventory_hostname": "host.name", "ansible_host": "host.address",
 	"ansible_ssh_host": "host.address", "group_names": "host.groups", "ansible_check_mode": "run.check",
-	"ansible_play_hosts": "groups.all", "ansible_play_hosts_all": "groups.all", "ansible_play_batch": "groups.all", "play_hosts": "groups.all",
 }
 
 // word matches a name that can follow a dot.
@@ -55,7 +54,8 @@ func special(n node) (string, error) {
 		return ours, nil
 	}
 	switch fact {
-	case "architecture", "distribution_major_version", "memtotal_mb", "date_time", "version", "facts", "managed":
+	case "architecture", "hostname", "distribution_major_version", "memtotal_mb", "date_time", "version", "facts", "managed",
+		"play_hosts", "play_hosts_all", "play_batch", "role_name", "loop", "loop_var", "search_path", "config_file":
 		return "", nil // the printers translate these
 	}
 	for known := range factsOf {
@@ -64,4 +64,15 @@ func special(n node) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no %s: see `deployer facts HOST`, and the module facts for more", strings.Join(parts, "."))
+}
+
+// IsVariable reports whether a name is a variable of the user, and neither a fact nor a
+// variable of Ansible itself.
+func IsVariable(s string) bool {
+	ours, err := special(name(s))
+	switch s {
+	case "groups", "hostvars", "inventory_hostname_short", "omit", "environment", "vars":
+		return false
+	}
+	return ours == "" && err == nil && factName(name(s)) == "" && missingNames[s] == ""
 }

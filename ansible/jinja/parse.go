@@ -7,8 +7,11 @@ import (
 )
 
 // parse parses an expression of Jinja. Errors are of type unreadable.
-func parse(src string) (n node, err error) {
-	toks, err := tokens(src)
+func parse(src string) (node, error) { return parseExpression(src, false) }
+
+// parseExpression is parse; raw is explained at tokens.
+func parseExpression(src string, raw bool) (n node, err error) {
+	toks, err := tokens(src, raw)
 	if err != nil {
 		return nil, unreadable{err}
 	}
@@ -120,28 +123,39 @@ func (p *parser) negated() node {
 	return p.compared()
 }
 
+// compared parses comparisons; a < b < c is a < b and b < c.
 func (p *parser) compared() node {
-	a := p.sum()
-	for {
+	first := p.sum()
+	var all node
+	for a := first; ; {
+		var b, n node
 		if op, ok := p.is('o', "==", "!=", "<", "<=", ">", ">="); ok {
-			a = binary{op, a, p.sum()}
-			continue
-		}
-		if _, ok := p.is('w', "in"); ok {
-			a = binary{"in", a, p.sum()}
-			continue
-		}
-		if p.peek() == (token{'w', "not"}) && p.pos+1 < len(p.toks) && p.toks[p.pos+1] == (token{'w', "in"}) {
+			b = p.sum()
+			n = binary{op, a, b}
+		} else if p.word("in") {
+			b = p.sum()
+			n = binary{"in", a, b}
+		} else if p.peek() == (token{'w', "not"}) && p.pos+1 < len(p.toks) && p.toks[p.pos+1] == (token{'w', "in"}) {
 			p.pos += 2
-			a = unary{"not", grouped{binary{"in", a, p.sum()}}}
-			continue
+			b = p.sum()
+			n = unary{"not", grouped{binary{"in", a, b}}}
+		} else if all == nil {
+			return first
+		} else {
+			return all
 		}
-		return a
+		if a = b; all == nil {
+			all = n
+		} else {
+			all = binary{"and", all, n}
+		}
 	}
 }
 
-func (p *parser) sum() node     { return p.chain(p.product, "+", "-", "~") }
-func (p *parser) product() node { return p.chain(p.signed, "*", "/", "//", "%", "**") }
+func (p *parser) sum() node     { return p.chain(p.joined, "+", "-") }
+func (p *parser) joined() node  { return p.chain(p.product, "~") }
+func (p *parser) product() node { return p.chain(p.power, "*", "/", "//", "%") }
+func (p *parser) power() node   { return p.chain(p.signed, "**") }
 
 func (p *parser) chain(part func() node, ops ...string) node {
 	a := part()
@@ -154,9 +168,19 @@ func (p *parser) chain(part func() node, ops ...string) node {
 	}
 }
 
-func (p *parser) signed() node {
-	if _, ok := p.is('o', "-"); ok {
-		return unary{"-", p.filtered(p.primary())}
+// signed parses a value with its sign; filters and tests apply to both.
+func (p *parser) signed() node { return p.filtered(p.unsigned()) }
+
+func (p *parser) unsigned() node {
+	if p.deep++; p.deep > deepest {
+		panic(unreadable{errors.New("nested too deeply")})
 	}
-	return p.filtered(p.primary())
+	defer func() { p.deep-- }()
+	switch {
+	case p.op("-"):
+		return unary{"-", p.unsigned()}
+	case p.op("+"):
+		return p.unsigned()
+	}
+	return p.suffixed(p.primary())
 }

@@ -6,22 +6,12 @@ import (
 	"slices"
 )
 
-// filtered parses the suffixes of a value: fields, calls, filters and tests.
-func (p *parser) filtered(n node) node {
+// suffixed parses the fields and calls behind a value.
+func (p *parser) suffixed(n node) node {
 	for {
 		switch {
 		case p.op("."):
-			key := p.next()
-			if key.sort != 'w' && key.sort != 'n' {
-				panic(unreadable{fmt.Errorf("want a name after the dot, got %q", key.text)})
-			}
-			if p.op("(") {
-				n = call{n, key.text, p.arguments(")")}
-			} else if key.sort == 'n' {
-				n = field{n, literal(key.text)}
-			} else {
-				n = field{n, text(key.text)}
-			}
+			n = p.dotted(n)
 		case p.op("["):
 			n = p.subscript(n)
 		case p.op("("):
@@ -30,9 +20,32 @@ func (p *parser) filtered(n node) node {
 				panic(unreadable{errors.New("cannot call this")})
 			}
 			n = call{nil, string(fn), p.arguments(")")}
+		default:
+			return n
+		}
+	}
+}
+
+func (p *parser) dotted(n node) node {
+	key := p.next()
+	switch {
+	case key.sort != 'w' && key.sort != 'n':
+		panic(unreadable{fmt.Errorf("want a name after the dot, got %q", key.text)})
+	case p.op("("):
+		return call{n, key.text, p.arguments(")")}
+	case key.sort == 'n':
+		return field{n, literal(key.text)}
+	}
+	return field{n, text(key.text)}
+}
+
+// filtered parses the filters and tests behind a value.
+func (p *parser) filtered(n node) node {
+	for {
+		switch {
 		case p.op("|"):
 			of, args := p.called()
-			n = filter{n, of, args}
+			n = p.suffixed(filter{n, of, args})
 		case p.word("is"):
 			n = p.tested(n)
 		default:
@@ -51,7 +64,7 @@ func (p *parser) tested(n node) node {
 	t := p.peek()
 	follows := t.sort == 't' || t.sort == 'n' || t.sort == 'w' && !slices.Contains(operators, t.text) || t == (token{'o', "["})
 	if args.list == nil && follows {
-		args.list = []node{p.filtered(p.primary())}
+		args.list = []node{p.suffixed(p.primary())}
 	}
 	var out node = test{n, name, args}
 	if not {

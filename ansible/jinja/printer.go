@@ -8,6 +8,7 @@ type printer interface {
 	group(grouped) string
 	slice(slice) string
 	list(list) string
+	certainList(certainList) string
 	dict(dict) string
 	not(node) string
 	negative(node) string
@@ -36,6 +37,8 @@ func printValue(w printer, n node) string {
 		return w.slice(t)
 	case list:
 		return w.list(t)
+	case certainList:
+		return w.certainList(t)
 	case dict:
 		return w.dict(t)
 	case unary:

@@ -6,7 +6,42 @@ import (
 )
 
 func (w *templatePrinter) binary(b binary) string {
-	if theirs, ok := bare(b.b).(text); ok && (b.op == "==" || b.op == "!=") {
+	switch b.op {
+	case "and", "or":
+		return fn(b.op, w.value(b.a), w.value(b.b))
+	case "==", "!=":
+		if out := w.equal(b); out != "" {
+			return out
+		}
+	case "<", "<=", ">", ">=":
+		// Of two values that are no numbers of one kind, the function fails.
+		if _, constant := bare(b.b).(literal); constant && w.kindOf(b.b) == KindInt && w.isPath(b.a) {
+			return fn(comparing[b.op], w.value(b.a), w.value(b.b))
+		}
+	case "in":
+		if note := groupNote(b); note != "" {
+			w.note("%s", note)
+		}
+		if isGroup(b.b) || b.b == name("group_names") {
+			return fn("has", w.value(b.a), w.value(b.b))
+		}
+	case "+":
+		if isTextual(b.a) && isTextual(b.b) {
+			return fn("print", w.value(b.a), w.value(b.b))
+		}
+	case "~":
+		if isTextual(b.a) && isTextual(b.b) {
+			return fn("print", w.value(b.a), w.value(b.b))
+		}
+	}
+	return w.expr(b)
+}
+
+// equal prints a comparison that cannot convert its operands: with a fact, or of a variable
+// with a whole number, for which eq fails when the variable is of another kind. It returns
+// an empty text for others.
+func (w *templatePrinter) equal(b binary) string {
+	if theirs, ok := bare(b.b).(text); ok && !w.isLocal(lowered(bare(b.a))) {
 		of := lowered(bare(b.a))
 		ours, _ := special(of)
 		switch {
@@ -16,51 +51,19 @@ func (w *templatePrinter) binary(b binary) string {
 			return fn(comparing[b.op], w.from("facts.arch"), strconv.Quote(machines[string(theirs)]))
 		}
 	}
-	a, c := w.value(b.a), w.value(b.b)
-	if op, ok := comparing[b.op]; ok {
-		if b.op == "==" || b.op == "!=" { // text/template fails on operands of two types
-			a, c = w.beside(b.a, b.b), w.beside(b.b, b.a)
-		}
-		return fn(op, a, c)
+	if w.kindOf(b.a) == KindText && w.kindOf(b.b) == KindText && w.isPath(b.a) {
+		return fn(comparing[b.op], w.value(b.a), w.value(b.b))
 	}
-	switch b.op {
-	case "in":
-		if isText(b.b, "") || isList(bare(b.b)) {
-			return fn("has", a, c)
-		}
-		if f, ok := bare(b.b).(field); ok && f.of == name("groups") || b.b == name("group_names") {
-			return fn("has", a, c)
-		}
-		if _, constant := bare(b.b).(text); constant {
-			return fn("contains", a, c)
-		}
-		return w.fail("`in` is has ITEM LIST, contains PART TEXT or hasKey MAPPING KEY, as the case may be")
-	case "+":
-		if isList(bare(b.a)) || isList(bare(b.b)) {
-			return fn("concat", a, c)
-		}
-		if isTextual(b.a) || isTextual(b.b) {
-			return fn("print", a, c)
-		}
-		return fn("add", a, c)
-	case "~":
-		return fn("print", a, c)
-	case "**":
-		return w.fail("there is no power here")
+	if _, constant := bare(b.b).(literal); constant && w.kindOf(b.b) == KindInt && w.isPath(b.a) {
+		return fn(comparing[b.op], w.value(b.a), w.value(b.b))
 	}
-	return fn(map[string]string{"-": "sub", "*": "mul", "/": "divf", "//": "div", "%": "mod"}[b.op], a, c)
+	return ""
 }
 
-// beside prints one operand of == or !=; beside a constant text it is converted to a
-// text.
-func (w *templatePrinter) beside(n, other node) string {
-	if _, isText := bare(other).(text); !isText || isTextual(n) {
-		return w.value(n)
-	}
-	if ours, _ := special(bare(n)); ours != "" {
-		return w.value(n)
-	}
-	return fn("toString", w.value(n))
+// isPath reports whether an expression is a variable or a field.
+func (w *templatePrinter) isPath(n node) bool {
+	_, ok := path(bare(n))
+	return ok
 }
 
 var comparing = map[string]string{"and": "and", "or": "or", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}

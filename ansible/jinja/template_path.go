@@ -18,45 +18,47 @@ func (w *templatePrinter) root() string {
 // from prints a variable of the host, with the fields behind it. Its name alone means the
 // variable in loops, too.
 func (w *templatePrinter) from(path string) string {
-	if name, _, _ := strings.Cut(path, "."); !w.needsDot(name) {
+	if name, _, _ := strings.Cut(path, "."); !w.dotted(name) {
 		return path
 	}
 	return strings.TrimSuffix(w.root(), ".") + "." + path
 }
 
 func (w *templatePrinter) path(n node) string {
+	if w.isLocal(n) {
+		return w.plainPath(n)
+	}
 	ours, err := special(n)
-	if err != nil {
+	switch {
+	case err != nil:
 		return w.fail("%v", err)
-	}
-	if ours != "" {
+	case ours != "":
+		if differs := factDiffers[ours]; differs != "" {
+			w.note("%s: %s", ours, differs)
+		}
 		return w.from(ours)
-	}
-	switch factName(n) {
-	case "architecture":
-		return w.from("facts.arch")
-	case "distribution_major_version":
+	case factName(n) == "distribution_major_version":
 		return fn("index", fn("splitList", `"."`, w.from("facts.os_version")), "0")
-	case "memtotal_mb":
+	case factName(n) == "memtotal_mb":
 		return fn("div", w.from("facts.memory_bytes"), "1048576")
-	case "date_time":
-		return w.fail("the only time there is facts.unix_time, in seconds")
+	case factName(n) != "" && factName(n) != "managed":
+		return w.expr(n)
 	}
+	return w.plainPath(n)
+}
+
+func (w *templatePrinter) plainPath(n node) string {
 	if f, ok := n.(field); ok {
 		return w.field(f)
 	}
-	s := string(n.(name))
+	s := string(n.(name)) //nolint:forcetypeassert // the callers pass a name or field
 	switch {
 	case slices.Contains(w.locals, s):
 		return "$" + s
-	case s == "hostvars":
-		return w.fail("variables of hosts are hosts.NAME.vars")
-	case s == "ansible_managed":
-		return strconv.Quote(managed)
-	case s == "omit":
-		return w.fail("omit leaves out an argument of a task; in a template, write the value, or put {%% if %%} around the line")
-	case missingNames[s] != "":
-		return w.fail("there is no %s; %s", s, missingNames[s])
+	case s == "hostvars", s == "inventory_hostname_short", s == "ansible_managed", s == "omit", missingNames[s] != "":
+		return w.expr(n)
+	case s == "loop":
+		return w.fail("loop stands for no value here")
 	}
 	return w.from(s)
 }
@@ -64,7 +66,7 @@ func (w *templatePrinter) path(n node) string {
 // inLoop prints a field of the variable loop.
 func (w *templatePrinter) inLoop(key string) string {
 	if w.index == "" {
-		return w.fail("loop.%s outside of a loop", key)
+		return w.fail("there is no loop.%s in this loop", key)
 	}
 	switch key {
 	case "index":
@@ -82,6 +84,9 @@ func (w *templatePrinter) inLoop(key string) string {
 }
 
 func (w *templatePrinter) field(f field) string {
+	if note := groupNote(f); note != "" {
+		w.note("%s", note)
+	}
 	if key, ok := f.key.(text); ok && f.of == name("loop") {
 		return w.inLoop(string(key))
 	}
@@ -101,8 +106,11 @@ func (w *templatePrinter) field(f field) string {
 		}
 		return fn("eq", w.member(w.value(of), text("type")), strconv.Quote(sort))
 	}
-	if f.key == text("stdout_lines") {
-		return fn("splitList", `"\n"`, w.member(w.value(f.of), text("stdout")))
+	switch f.key.(type) {
+	case literal, unary:
+		if _, constant := f.key.(literal); !constant || w.kindOf(f.of) != KindList {
+			return w.expr(f) // index gives a byte of a text
+		}
 	}
 	return w.member(w.value(f.of), f.key)
 }

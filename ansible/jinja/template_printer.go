@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -8,14 +9,44 @@ import (
 // templatePrinter prints actions of text/template. err is the first part that has no
 // equivalent; the result is then meaningless.
 type templatePrinter struct {
-	// needsDot reports whether a variable's name is a function or keyword of text/template.
-	needsDot func(name string) bool
-	err      error
-	locals   []string // variables of loops and set, innermost last
-	index    string   // the index variable of the innermost loop, empty without one
-	of       string   // the list of the innermost loop
-	deep     bool     // inside of a loop, where the dot is not the root
+	Translator
+	err    error
+	notes  []string        // differences from Ansible
+	locals []string        // variables of loops and set, innermost last
+	depths map[string]int  // the number of loops around the definition of a local
+	kinds  map[string]Kind // of locals
+	// outside returns the kinds of variables other than locals.
+	outside func(path []string) Kind
+	index   string // the index variable of the innermost loop, empty without one
+	of      string // the list of the innermost loop
+	deep    bool   // inside of a loop, where the dot is not the root
 }
+
+// note records a difference from Ansible.
+func (w *templatePrinter) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// localKinds returns a KindOf that knows the variables of the template.
+func (w *templatePrinter) localKinds(outside func(path []string) Kind) func(path []string) Kind {
+	w.outside = outside
+	return func(path []string) Kind {
+		switch {
+		case slices.Contains(w.locals, path[0]) && len(path) == 1:
+			return w.kinds[path[0]]
+		case slices.Contains(w.locals, path[0]) || outside == nil:
+			return KindUnknown
+		}
+		return outside(path)
+	}
+}
+
+// isLocal reports whether an expression is a variable of the template, or a field of one.
+func (w *templatePrinter) isLocal(n node) bool {
+	return (&exprPrinter{locals: w.locals}).isLocal(n)
+}
+
+func (w *templatePrinter) dotted(name string) bool { return w.NeedsDot != nil && w.NeedsDot(name) }
 
 func (w *templatePrinter) fail(format string, args ...any) string {
 	if w.err == nil {
@@ -64,13 +95,25 @@ func (w *templatePrinter) list(l list) string {
 	return fn("list", w.all(l)...)
 }
 
-func (w *templatePrinter) negative(n node) string { return fn("sub", "0", w.value(n)) }
+func (w *templatePrinter) certainList(l certainList) string { return w.expr(l) }
+
+func (w *templatePrinter) negative(n node) string {
+	if _, constant := bare(n).(literal); constant {
+		return "-" + w.value(n)
+	}
+	return w.expr(unary{"-", n})
+}
 
 func (w *templatePrinter) not(n node) string { return fn("not", w.value(n)) }
 
 func (w *templatePrinter) choice(c choice) string {
-	return fn("ternary", w.value(c.then), w.value(c.other), w.truth(c.cond))
+	if constant(c.then) && constant(c.other) {
+		return fn("ternary", w.value(c.then), w.value(c.other), w.truth(c.cond))
+	}
+	return w.expr(c) // ternary evaluates both values
 }
+
+func (w *templatePrinter) call(c call) string { return w.expr(c) }
 
 // managed is the value of ansible_managed.
 const managed = "Managed by deployer: changes are overwritten."
@@ -79,12 +122,12 @@ const managed = "Managed by deployer: changes are overwritten."
 // that may fail becomes {{ if }}...{{ else }}...{{ end }}.
 func (w *templatePrinter) branches(c choice) string {
 	if t, ok := bare(c.cond).(test); ok && t.name == "defined" && samePath(t.of, c.then) {
-		return w.pipe(filter{t.of, "default", arguments{list: []node{c.other}}})
+		return w.printed(filter{t.of, "default", arguments{list: []node{c.other}}})
 	}
 	if constant(c.then) && constant(c.other) {
-		return w.pipe(c)
+		return w.printed(c)
 	}
-	return "if " + w.pipe(c.cond) + " }}{{ " + w.pipe(c.then) + " }}{{ else }}{{ " + w.pipe(c.other) + " }}{{ end"
+	return "if " + w.pipe(c.cond) + " }}{{ " + w.printed(c.then) + " }}{{ else }}{{ " + w.printed(c.other) + " }}{{ end"
 }
 
 func samePath(a, b node) bool {
@@ -101,11 +144,61 @@ func constant(n node) bool {
 	return false
 }
 
+// printed prints a value that the template writes, in the form that Jinja writes it.
+func (w *templatePrinter) printed(n node) string {
+	switch w.kindOf(n) {
+	case KindUnknown:
+		if isStructure(w.Translator, n) {
+			w.note("%s", pythonForm)
+		} else if !w.isLocal(n) {
+			w.unsure(n)
+		}
+	case KindBool:
+		return w.pipe(choice{n, text("True"), text("False")})
+	case KindFloat:
+		w.note("a number without a fraction is printed as 7; Ansible prints 7.0")
+		return w.expression(n)
+	case KindList, KindMapping:
+		w.note("a list or mapping is printed otherwise; join its items, or print it with to_nice_json")
+	case KindNull:
+		w.note("null has no text here; Ansible prints nothing")
+	}
+	return w.pipe(n)
+}
+
+// expression prints a number as expr computes it.
+func (w *templatePrinter) expression(n node) string {
+	out := w.expr(n)
+	return strings.TrimSuffix(strings.TrimPrefix(out, "("), ")")
+}
+
 // truth prints a condition for ternary, which accepts only booleans.
 func (w *templatePrinter) truth(n node) string {
-	switch bare(n).(type) {
-	case test, binary, unary:
+	switch t := bare(n).(type) {
+	case test:
 		return w.value(n)
+	case filter:
+		if t.name == "bool" {
+			return w.value(n)
+		}
+	case call:
+		if w.kindOf(t) == KindBool {
+			return w.value(n)
+		}
+	case unary:
+		if t.op == "not" {
+			return w.value(n)
+		}
+	case binary:
+		if t.op == "and" || t.op == "or" {
+			if isBool(t) {
+				return w.value(n)
+			}
+			break
+		}
+		if w.kindOf(n) == KindBool {
+			return w.value(n)
+		}
 	}
 	return fn("not", fn("empty", w.value(n)))
 }
@@ -129,13 +222,4 @@ func (w *templatePrinter) dict(d dict) string {
 	return fn("dict", args...)
 }
 
-func (w *templatePrinter) slice(s slice) string {
-	args := []string{w.value(s.of), "0"}
-	if s.from != nil {
-		args[1] = w.value(s.from)
-	}
-	if s.to != nil {
-		args = append(args, w.value(s.to))
-	}
-	return fn("slice", args...)
-}
+func (w *templatePrinter) slice(s slice) string { return w.expr(s) }

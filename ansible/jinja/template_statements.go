@@ -3,6 +3,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,28 +20,21 @@ func (t *translation) statement(src string) int {
 	if word == "raw" {
 		return t.raw()
 	}
-	deep, exactly := len(t.open), false
-	if word == "else" || word == "elif" || strings.HasPrefix(word, "end") {
-		exactly = deep > 0 && t.open[deep-1].exact
-	}
 	out, err := t.statementAction(word, strings.TrimSpace(rest), src)
 	if err != nil {
 		t.problem("{% "+src+" %}", err)
-		out = "/* " + strings.ReplaceAll(src, "*/", "* /") + " */"
+		t.out.WriteString(t.group(0)) // which the compiler refuses
+		return t.at[1]
 	}
 	if out == "" {
 		return t.dropped()
 	}
-	next, exact := t.alone(t.group(4), out, t.group(6), exactly)
-	if len(t.open) > deep {
-		t.open[deep].exact = exact
-	}
-	return next
+	return t.alone(t.group(4), out, t.group(6))
 }
 
 // dropped leaves a statement out, together with its line feed.
 func (t *translation) dropped() int {
-	if strings.HasPrefix(t.src[t.at[1]:], "\n") {
+	if !t.keeps && strings.HasPrefix(t.src[t.at[1]:], "\n") && !t.endsLastLine() {
 		return t.at[1] + 1
 	}
 	return t.at[1]
@@ -53,10 +47,22 @@ func (t *translation) raw() int {
 		t.problem("{% raw %}", errors.New("it has no end"))
 		return t.at[1]
 	}
+	if strings.ContainsAny(t.group(4)+t.group(6)+t.src[t.at[1]+end[0]:t.at[1]+end[1]], "-") {
+		t.problem("{% raw %}", errors.New("its signs for white space have no translation"))
+	}
 	inner := t.src[t.at[1] : t.at[1]+end[0]]
-	t.out.WriteString(strings.ReplaceAll(inner, "{{", `{{ "{{" }}`))
-	return t.at[1] + end[1]
+	if t.keeps {
+		t.out.WriteString(literalBraces.Replace(inner))
+		return t.at[1] + end[1]
+	}
+	inner = strings.TrimPrefix(inner, "\n")
+	t.out.WriteString(literalBraces.Replace(inner))
+	t.at[1] += end[1]
+	return t.dropped()
 }
+
+// literalBraces writes braces that text/template does not read.
+var literalBraces = strings.NewReplacer("{{", `{{ "{{" }}`, "{%", `{{ "{%" }}`)
 
 // statementAction returns the action for a statement; empty when none is needed.
 func (t *translation) statementAction(word, rest, src string) (string, error) {
@@ -92,7 +98,7 @@ func (t *translation) statementAction(word, rest, src string) (string, error) {
 
 func (t *translation) begin(word string, ends int) {
 	was := t.w
-	was.locals = slices.Clone(t.w.locals)
+	was.locals, was.depths, was.kinds = slices.Clone(t.w.locals), maps.Clone(t.w.depths), maps.Clone(t.w.kinds)
 	t.open = append(t.open, opened{word: word, ends: ends, was: was})
 }
 
@@ -102,11 +108,13 @@ func (t *translation) end(word string) (string, error) {
 	}
 	b := t.open[len(t.open)-1]
 	t.open = t.open[:len(t.open)-1]
-	set := t.w.locals
-	t.w = b.was
-	if word == "if" {
-		t.w.locals = set[:min(len(set), len(b.was.locals))]
+	if word == "if" { // assignments to variables around it stay
+		b.was.depths, b.was.kinds = t.w.depths, t.w.kinds
 	}
+	locals := b.was.locals
+	t.w = b.was
+	t.w.locals = locals
+	t.w.KindOf = t.w.localKinds(t.w.outside)
 	return "end" + strings.Repeat(" }}{{ end", b.ends-1), nil
 }
 
@@ -115,22 +123,47 @@ func (t *translation) condition(open, src string) (string, error) {
 	return open + out, err
 }
 
-// set assigns a variable of the template.
+// set assigns a variable of the template. As in Jinja, a variable that is set in a loop is
+// one of the loop: the one around it keeps its value.
 func (t *translation) set(src string) (string, error) {
 	m := setText.FindStringSubmatch(src)
 	if m == nil {
-		return "", errors.New("set has no block form: use {{ define }}, or a variable")
+		return "", errors.New("set assigns one variable here: use {{ define }} for a block")
 	}
-	value, err := t.action(m[2], false)
+	n, err := parse(m[2])
 	if err != nil {
 		return "", err
 	}
-	if slices.Contains(t.w.locals, m[1]) {
+	t.w.err, t.w.notes = nil, nil
+	value := t.w.pipe(n)
+	if t.noteAll(); t.w.err != nil {
+		return "", t.w.err
+	}
+	loops, branch := t.depth()
+	known := slices.Contains(t.w.locals, m[1])
+	switch {
+	case known && t.w.depths[m[1]] == loops:
+		t.w.kinds[m[1]] = common(t.w.kinds[m[1]], t.w.kindOf(n))
 		return "$" + m[1] + " = " + value, nil
-	}
-	if slices.ContainsFunc(t.open, func(o opened) bool { return o.word == "if" }) {
+	case branch:
 		return "", fmt.Errorf("a variable that is set first in a branch ends with it: write {{ $%s := \"\" }} before the if, and {{ $%[1]s = %s }} in it", m[1], value)
+	case !known:
+		t.w.locals = append(t.w.locals, m[1])
 	}
-	t.w.locals = append(t.w.locals, m[1])
+	t.w.depths[m[1]], t.w.kinds[m[1]] = loops, t.w.kindOf(n)
 	return "$" + m[1] + " := " + value, nil
+}
+
+// depth returns the number of open loops, and whether a branch is open in the innermost.
+func (t *translation) depth() (loops int, branch bool) {
+	for _, o := range t.open {
+		switch o.word {
+		case "for":
+			loops++
+			branch = false
+		case "if":
+			branch = true
+		}
+	}
+	return loops, branch
 }

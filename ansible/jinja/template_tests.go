@@ -3,51 +3,45 @@ package jinja
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // test prints `x is name(args)`.
 func (w *templatePrinter) test(t test) string {
 	switch t.name {
-	case "defined":
-		return w.defined(bare(t.of))
-	case "undefined":
-		return fn("not", w.defined(bare(t.of)))
-	case "none", "null":
-		return fn("eq", w.value(t.of), "nil")
+	case "defined", "undefined":
+		out := w.defined(bare(t.of))
+		if out == "" {
+			return w.expr(t)
+		}
+		if t.name == "undefined" {
+			return fn("not", out)
+		}
+		return out
 	case "failed", "changed", "skipped":
 		return w.member(w.value(t.of), text(t.name))
-	case "match":
-		return fn("regexMatch", anchored(w.value(t.args.at(0, ""))), w.value(t.of))
-	case "search", "regex":
-		return fn("regexMatch", w.value(t.args.at(0, "")), w.value(t.of))
-	case "version", "version_compare":
-		e := &exprPrinter{}
-		out := e.version(test{name("x"), t.name, t.args})
-		if e.err != nil {
-			return w.fail("%v", e.err)
+	case "equalto", "eq":
+		if arg := t.args.at(0, ""); arg != nil {
+			return w.binary(binary{"==", t.of, arg})
 		}
-		op := out[strings.LastIndex(out, ") ")+2 : len(out)-2]
-		return fn(comparing[op], fn("versionCompare", w.value(t.of), w.value(t.args.at(0, ""))), "0")
-	case "string", "mapping", "sequence", "boolean":
-		return fn("kindIs", map[string]string{"string": `"string"`, "mapping": `"map"`, "sequence": `"slice"`, "boolean": `"bool"`}[t.name], w.value(t.of))
 	case "in":
-		return w.binary(binary{"in", t.of, t.args.at(0, "")})
-	case "equalto", "eq", "sameas":
-		return w.binary(binary{"==", t.of, t.args.at(0, "")})
+		if arg := t.args.at(0, ""); arg != nil {
+			return w.binary(binary{"in", t.of, arg})
+		}
 	}
-	return w.fail("there is no test %q in templates", t.name)
+	return w.expr(t)
 }
 
+// defined prints a test for a variable; an empty text for another value.
 func (w *templatePrinter) defined(n node) string {
-	switch t := n.(type) {
-	case name:
-		if slices.Contains(w.locals, string(t)) {
-			return "true"
-		}
-		return fn("hasKey", w.root(), strconv.Quote(string(t)))
-	case field:
-		return fn("hasKey", w.value(t.of), w.value(t.key))
+	v, ok := n.(name)
+	switch {
+	case !ok:
+		return ""
+	case slices.Contains(w.locals, string(v)):
+		return "true"
 	}
-	return w.fail("`is defined` wants a name")
+	if ours, err := special(v); ours != "" || err != nil {
+		return ""
+	}
+	return fn("hasKey", w.root(), strconv.Quote(string(v)))
 }

@@ -39,6 +39,9 @@ type (
 	choice struct { // then if cond else other
 		cond, then, other node
 	}
+	// certainList is a value that must be a list: any other one is an error of the run.
+	certainList struct{ x node }
+
 	list    []node
 	dict    []pair
 	pair    struct{ key, value node }
@@ -66,8 +69,6 @@ func bare(n node) node {
 	}
 	return n
 }
-
-func isText(n node, s string) bool { return n == text(s) }
 
 func isList(n node) bool {
 	_, ok := n.(list)

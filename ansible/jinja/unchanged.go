@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"deployer/engine/lang/dialect"
@@ -23,8 +24,6 @@ func unchanged(n node) bool {
 		return unchanged(t.x)
 	case name, field:
 		return unchangedPath(n)
-	case slice:
-		return unchanged(t.of) && unchanged(t.from) && unchanged(t.to)
 	case list:
 		return allUnchanged(t)
 	case dict:
@@ -35,20 +34,46 @@ func unchanged(n node) bool {
 		}
 		return true
 	case unary:
+		if t.op == "-" {
+			_, constant := t.x.(literal)
+			return constant
+		}
 		_, compared := t.x.(binary)
 		return !compared && unchanged(t.x)
 	case binary:
 		return unchangedBinary(t)
 	case filter:
-		return dialect.HasFilter(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+		return unchangedFilter(t) && unchanged(t.of) && unchangedArguments(t.args)
 	case test:
-		return dialect.HasTest(t.name) && unchanged(t.of) && unchangedArguments(t.args)
+		return dialect.HasTest(t.name) && !slices.Contains([]string{"true", "false", "sameas", "float", "contains", "subset", "superset"}, t.name) && unchanged(t.of) && unchangedArguments(t.args)
 	case choice:
 		return isBool(t.cond) && unchanged(t.cond) && unchanged(t.then) && unchanged(t.other)
 	case call:
 		return t.of == nil && isLookup(t) && unchangedArguments(t.args)
 	}
 	return false
+}
+
+// unchangedFilter reports whether a filter and its arguments have the same names in
+// deployer.
+func unchangedFilter(f filter) bool {
+	if _, signed := f.of.(unary); signed || !dialect.HasFilter(f.name) || f.name == "string" {
+		return false
+	}
+	switch f.name {
+	case "sum", "join", "lower", "upper":
+		return len(f.args.list) <= 1 && (f.name != "sum" || len(f.args.list) == 0)
+	case "default", "d":
+		return !isConstant(f.of)
+	case "map", "select", "reject", "selectattr", "rejectattr":
+		return false
+	}
+	return true
+}
+
+func isConstant(n node) bool {
+	_, isText := bare(n).(text)
+	return isText
 }
 
 func allUnchanged(nodes []node) bool {
@@ -94,9 +119,14 @@ func unchangedBinary(b binary) bool {
 	switch b.op {
 	case "and", "or":
 		return isBool(b) && unchanged(b.a) && unchanged(b.b)
+	case "==", "!=":
+		if l, ok := bare(b.b).(literal); ok && literalKind(string(l)) == KindBool {
+			return false
+		}
+		return unchanged(b.a) && unchanged(b.b)
 	case "+":
 		return !isList(b.a) && !isList(b.b) && unchanged(b.a) && unchanged(b.b)
-	case "-", "*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=":
+	case "-", "*", "/", "<", "<=", ">", ">=":
 		return unchanged(b.a) && unchanged(b.b)
 	}
 	return false

@@ -33,7 +33,7 @@ type Site struct {
 
 // Host is a host that has at least one role.
 type Host struct {
-	Name, Address string
+	Name, Address string   // Address is that of the node
 	Roles         []string // resolved: masters are members of etcd where no other host is
 	Pos           strictyaml.Pos
 	Settings      []Setting // variables, overrides, labels, taints and the address
@@ -86,7 +86,7 @@ func Of(p *project.Project) *Site {
 	inv := p.Inventory
 	s := &Site{Cluster: p.Cluster.Name, Groups: inv.Table(), Versions: versionsOf(p)}
 	s.Settings = append(flatten("cluster", inv.File, inv.Cluster), flatten("artifacts", inv.File, inv.Artifacts)...)
-	s.Settings = slices.DeleteFunc(s.Settings, isVersion)
+	s.Settings = append(slices.DeleteFunc(s.Settings, isVersion), addonFiles(p)...)
 	s.Version = strictyaml.Pos{File: inv.File}
 	if n := valueOf(inv.Cluster, "kubernetes"); n != nil {
 		s.Version = strictyaml.At(inv.File, n)
@@ -94,7 +94,7 @@ func Of(p *project.Project) *Site {
 	for _, name := range p.Cluster.Order {
 		h, _ := inv.Host(name)
 		n := p.Cluster.Nodes[name]
-		out := Host{Name: name, Address: h.Address, Pos: h.Pos, Settings: hostSettings(inv, h)}
+		out := Host{Name: name, Address: n.IP, Pos: h.Pos, Settings: hostSettings(inv, h)}
 		for _, r := range []struct {
 			role string
 			has  bool
@@ -108,6 +108,22 @@ func Of(p *project.Project) *Site {
 		}
 	}
 	return s
+}
+
+// addonFiles returns the files of each add-on as one setting.
+func addonFiles(p *project.Project) []Setting {
+	var out []Setting
+	if p.Addons == nil {
+		return nil
+	}
+	for _, a := range *p.Addons {
+		pos := strictyaml.Pos{File: p.Inventory.File}
+		if n := valueOf(p.Inventory.Cluster, "addons"); n != nil {
+			pos = strictyaml.At(p.Inventory.File, n)
+		}
+		out = append(out, Setting{"files of add-on " + a.Name, a.Sources, pos})
+	}
+	return out
 }
 
 // clusterVersion maps a component of a host to the component of the cluster that gives it
@@ -153,6 +169,11 @@ func isVersion(s Setting) bool {
 
 func hostSettings(inv *inventory.Inventory, h inventory.Host) []Setting {
 	out := []Setting{{Key: "address", Digest: digest(h.Address), Pos: h.Pos}}
+	for _, further := range []struct{ key, address string }{{"node_address", h.NodeAddress}, {"external_address", h.ExternalAddress}} {
+		if further.address != "" {
+			out = append(out, Setting{further.key, digest(further.address), h.Pos})
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(h.Vars)) {
 		out = append(out, Setting{"vars." + key, digest(h.Vars[key]), inv.VarPos(h.Name, key)})
 	}

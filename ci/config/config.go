@@ -26,7 +26,7 @@ type Config struct {
 	Secrets      []Secret                    `yaml:"secrets" doc:"Values that are masked in all output and reports, and that stages get as environment variables."`
 	Placeholders map[string]string           `yaml:"placeholders" doc:"Values of environment variables by name, for inventories that read them with !env, while a push is assessed and the variable is not set; default for secrets and outputs of stages: a host name. Name one where an inventory needs another form, such as an address."`
 	Remote       string                      `yaml:"remote" doc:"Remote of git that keeps the state of runs (refs/deployer/), such as origin, for runners that are new every time; default: the repository itself."`
-	Metrics      string                      `yaml:"metrics" doc:"File that gets the metrics of each run, for the textfile collector of Prometheus' node exporter; default: none."`
+	Metrics      string                      `yaml:"metrics" doc:"Ignored: the file of the metrics is a setting of the runner, --metrics or $DEPLOYER_CI_METRICS_FILE."`
 }
 
 // Environment is a set of clusters that are deployed together.
@@ -111,6 +111,7 @@ func (c *Config) complete() {
 
 var (
 	nameShape     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`)
+	remoteShape   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	variableShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
@@ -154,6 +155,8 @@ func (c *Config) check(file string) (errs []error) {
 			switch earlier := e.Value.Playbooks[:i]; {
 			case !inRepository(p.File):
 				fail(e.Pos, "environment %s: playbook %q leads out of the repository", e.Key, p.File)
+			case strings.HasPrefix(path.Clean(p.File), "-"):
+				fail(e.Pos, "environment %s: playbook %q: the name of a playbook begins with no dash, which is that of a flag", e.Key, p.File)
 			case strings.ContainsAny(p.File, " \t\n"):
 				fail(e.Pos, "environment %s: playbook %q: the name of a playbook has no spaces", e.Key, p.File)
 			case slices.ContainsFunc(earlier, func(o Playbook) bool { return path.Clean(o.File) == path.Clean(p.File) }):
@@ -165,6 +168,9 @@ func (c *Config) check(file string) (errs []error) {
 				fail(e.Pos, "environment %s: gates.control_plane: %v", e.Key, err)
 			}
 		}
+	}
+	if c.Remote != "" && !remoteShape.MatchString(c.Remote) {
+		fail(top, "remote: want the name of a remote of git, such as origin, got %q; an address belongs into the configuration of the runner's clone (git remote add)", c.Remote)
 	}
 	for i, file := range c.Removed {
 		if path.Clean(file) != file || !inRepository(file) {

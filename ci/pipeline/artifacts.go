@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (p *Pipeline) keep(s *report.Stage, name string, data []byte) error {
 		return err
 	}
 	s.Artifacts = append(s.Artifacts, name)
-	return os.WriteFile(to, []byte(p.secrets.Text(string(data))), 0o600)
+	return writeAtomically(to, p.secrets.Text(string(data)), 0o600)
 }
 
 // The files of a cluster are in a directory with the path of its inventory, so that
@@ -43,6 +44,9 @@ func (p *Pipeline) keepPlan(s *report.Stage, t *target) error {
 	}
 	return p.keep(s, path.Join("plans", t.Inventory, "plan.json"), data)
 }
+
+// runShape matches ids of runs. Records of hosts could have others, which become names of files.
+var runShape = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 
 // keepRuns keeps the journal and the page of each run of deployer that began on a cluster
 // since a time. The files are in no output and no log.
@@ -73,7 +77,7 @@ func (p *Pipeline) keepRuns(ctx context.Context, s *report.Stage, t *target, sin
 			return fmt.Errorf("reading the list of runs: %w", err)
 		}
 		for _, run := range runs {
-			if run.Started.Before(since) || seen[run.Run] {
+			if run.Started.Before(since) || seen[run.Run] || !runShape.MatchString(run.Run) {
 				continue
 			}
 			seen[run.Run] = true

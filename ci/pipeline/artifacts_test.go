@@ -24,7 +24,7 @@ func TestRecordsOfRunsAreKept(t *testing.T) {
 	s := newSite(t, map[string]string{"clusters/a.yaml": inventoryOf("a", "v1.35.4", "n[1:2]"),
 		"deployer.ci.yaml": "environments: {production: {inventories: [clusters/a.yaml]}}\nsecrets: [{env: TOKEN}]\n"})
 	before, after := s.now.Add(-time.Hour).Format(time.RFC3339), s.now.Add(time.Minute).Format(time.RFC3339)
-	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "`+after+`"}, {"run": "old", "started": "`+before+`"}]`)
+	s.write(filepath.Join(s.fake, "runs"), `[{"run": "new", "started": "`+after+`"}, {"run": "old", "started": "`+before+`"}, {"run": "../../../outside", "started": "`+after+`"}]`)
 	r, p := s.run(s.options())
 	s.requireOutcome(r, report.Deployed)
 	want := []string{"runs/clusters/a.yaml/new.html", "runs/clusters/a.yaml/new.json"}

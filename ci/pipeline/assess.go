@@ -19,7 +19,7 @@ type target struct {
 	*report.Cluster
 	environment   config.Environment
 	rules         []revisionRules // of the pushed revision, and of the one that the cluster has
-	state         repository.ClusterState
+	state         clusterState
 	before, after *change.Site
 	// interrupted is a deploy of another revision that did not complete; nil for none.
 	interrupted *repository.Deploying
@@ -84,7 +84,18 @@ func (p *Pipeline) assess(ctx context.Context) ([]*target, error) {
 		}
 	}
 	removed, err := p.removedClusters(ctx, seen)
+	out[0].addFindings(p.ignoredSettings())
 	return append(out, removed...), err
+}
+
+// ignoredSettings returns a finding for each key of the configuration that has no effect any more.
+func (p *Pipeline) ignoredSettings() []gate.Finding {
+	if p.config.Metrics == "" {
+		return nil
+	}
+	return []gate.Finding{{Rule: "configuration", Level: gate.Advise, Pos: strictyaml.Pos{File: config.File},
+		Message: "metrics is ignored: a revision may not name a file of the runner",
+		Advice:  "remove the key, and name the file with --metrics or $DEPLOYER_CI_METRICS_FILE of the runner"}}
 }
 
 // emptyEnvironment returns a target with a finding for an environment whose patterns match
@@ -103,16 +114,17 @@ func (p *Pipeline) emptyEnvironment(e strictyaml.Entry[config.Environment]) *tar
 
 // assessCluster compares one inventory with the revision that its cluster has.
 func (p *Pipeline) assessCluster(ctx context.Context, e strictyaml.Entry[config.Environment], file string) (*target, error) {
-	state, err := p.Repository.State(ctx, file)
+	state, err := p.stateOf(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	t := &target{environment: e.Value, rules: pushed(e.Value), state: state,
 		Cluster: &report.Cluster{Environment: e.Key, Inventory: file, Name: file, To: p.commit}}
-	t.From = p.base(ctx, state)
+	t.From = p.base(ctx, state.ClusterState)
 	var found []gate.Finding
 	t.after, found = p.site(p.dir, file)
 	t.Findings = found
+	t.addFindings(state.distrust)
 	if t.after == nil {
 		return t, nil
 	}

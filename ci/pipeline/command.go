@@ -101,7 +101,11 @@ func (p *Pipeline) execute(ctx context.Context, j job, c command) (string, error
 	}
 	defer log.Close()
 	tail := &tailWriter{}
-	lines := &lockedWriter{to: io.MultiWriter(j.out.to, log, tail)} // of both streams
+	to := io.MultiWriter(j.out.to, log, tail)
+	if c.deployer {
+		to = printableWriter{to}
+	}
+	lines := &lockedWriter{to: to} // of both streams
 	output, errorOutput := &maskedWriter{to: lines, secrets: p.secrets}, &maskedWriter{to: lines, secrets: p.secrets}
 	var stdout strings.Builder
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, output), errorOutput
@@ -204,7 +208,7 @@ func (p *Pipeline) openLog(name string) (io.WriteCloser, error) {
 	if !slices.Contains(p.logs, name) {
 		flags |= os.O_TRUNC
 	}
-	f, err := os.OpenFile(filepath.Join(p.Reports(), name), flags, 0o600)
+	f, err := os.OpenFile(filepath.Join(p.Reports(), name), flags|syscall.O_NOFOLLOW, 0o600)
 	if err == nil {
 		p.logs = append(p.logs, name)
 	}

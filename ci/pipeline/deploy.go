@@ -43,15 +43,10 @@ func (p *Pipeline) carryOut(ctx context.Context, t *target, d repository.Deployi
 		if err := p.keepWindow(t, d.Rollback); err != nil {
 			return fmt.Errorf("before %s, step %d of %d: %w", step, d.Done+1, len(t.Steps), err)
 		}
-		interrupted := d.Interrupted() && t.Resumed
-		d.Begun = d.Done + 1
-		if err := p.record(ctx, t, &d); err != nil {
+		if err := p.step(ctx, t, step, &d, j); err != nil {
 			return err
 		}
-		if err := p.step(ctx, t, step, interrupted, d, j); err != nil {
-			return err
-		}
-		d.Done++
+		d.Done, d.Runs, d.Upgrade = d.Done+1, nil, nil
 		if err := p.record(ctx, t, &d); err != nil {
 			return err
 		}
@@ -74,7 +69,7 @@ func (p *Pipeline) resumeOther(ctx context.Context, t *target, was *repository.D
 	if err != nil {
 		return err
 	}
-	_, err = p.deployer(ctx, j, dir, t.Inventory, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
+	err = p.resume(ctx, t, change.ParseStep(was.Steps[was.Done]), was, dir, j)
 	if errors.Is(err, errInterrupted) {
 		return err
 	}
@@ -109,18 +104,12 @@ func (p *Pipeline) setState(ctx context.Context, t *target) error {
 	ctx = context.WithoutCancel(ctx) // completed steps are recorded even when the run is interrupted
 	p.stateMu.Lock()
 	defer p.stateMu.Unlock()
-	if err := p.Repository.SetState(ctx, t.Inventory, t.state); err != nil {
-		return err
-	}
-	if p.config.Remote == "" {
-		return nil
-	}
-	return p.Repository.PushState(ctx, p.config.Remote, t.Inventory)
+	return p.States.Set(ctx, t.Inventory, t.state.ClusterState)
 }
 
-// step runs one verb. An interrupted verb is resumed first: that completes a run of a plan
-// and a rollback, which cannot be started again, and repairs what a killed run has left.
-func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupted bool, d repository.Deploying, j job) error {
+// step runs one verb. An interrupted verb is resumed first: that completes a run of a plan,
+// which cannot be started again, and repairs what a killed run has left.
+func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, d *repository.Deploying, j job) error {
 	commit := d.To
 	if s.Old {
 		commit = d.From
@@ -129,21 +118,34 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, interrupt
 	if err != nil {
 		return err
 	}
+	if s.Args[0] == "rollback" {
+		return p.rollbackStep(ctx, t, s, d, dir, j)
+	}
+	interrupted := d.Interrupted() && t.Resumed
 	if interrupted {
-		_, err := p.deployer(ctx, j, dir, t.Inventory, "resume", "--yes", "--lock-timeout", t.environment.LockTimeout)
-		switch {
-		case errors.Is(err, errInterrupted):
+		if err := p.resume(ctx, t, s, d, dir, j); errors.Is(err, errInterrupted) {
 			return err
-		case err == nil && s.Args[0] == "rollback":
-			return nil // a second start would take an earlier upgrade back
 		}
+	}
+	d.Begun = d.Done + 1
+	if j, err = p.nextRun(ctx, t, d, j); err != nil {
+		return err
 	}
 	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)
 	if t.planFile != "" && (s.Args[0] == "apply" || s.Args[0] == "run") && !interrupted {
 		_, err := p.execute(ctx, j, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir, deployer: true})
-		return err
+		return completed(err)
 	}
 	_, err = p.deployer(ctx, j, dir, t.Inventory, args...)
+	return completed(err)
+}
+
+// completed returns the error of a verb that has not done its work. One that has, in a cluster with
+// problems of other origin, is left to verify.
+func completed(err error) error {
+	if exitCodeOf(err) == exitUnhealthy {
+		return nil
+	}
 	return err
 }
 

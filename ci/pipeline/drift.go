@@ -10,8 +10,12 @@ import (
 	"deployer/ci/repository"
 )
 
-// exitDiffers is the exit code of deployer apply --detailed-exitcode for differences.
-const exitDiffers = 2
+// Exit codes of deployer apply --detailed-exitcode: for differences, and for a cluster that equals
+// its inventory and has problems.
+const (
+	exitDiffers   = 2
+	exitUnhealthy = 5
+)
 
 // Drift compares the clusters with their verified revisions, or with the given one
 // when Old names one, and changes nothing. Drift waits until no run works on the
@@ -42,7 +46,7 @@ func (p *Pipeline) Drift(ctx context.Context) (record *report.Run, differs bool,
 		s := &report.Stage{Name: "drift of " + t.Name, Started: p.Now(), Log: logName("drift"), Outcome: report.Passed}
 		record.Stages = append(record.Stages, s)
 		span := p.Spans.Start(root, s.Name, "stage", s.Name)
-		different, err := false, errors.Join(ctx.Err(), unknownCluster(t))
+		different, err := false, errors.Join(ctx.Err(), distrusted([]*target{t}), unknownCluster(t))
 		if err == nil {
 			different, err = p.drift(ctx, t, commit, p.newJob("drift", "", span.Environment()))
 		}
@@ -86,7 +90,7 @@ func (p *Pipeline) drift(ctx context.Context, t *target, commit string, j job) (
 	}
 	text, err := p.deployer(ctx, j, dir, t.Inventory, "apply", "--check", "--detailed-exitcode")
 	t.PlanText = p.Mask(text)
-	if err != nil && exitCodeOf(err) != exitDiffers {
+	if code := exitCodeOf(err); err != nil && code != exitDiffers && code != exitUnhealthy {
 		return false, err
 	}
 	differs = err != nil

@@ -22,7 +22,7 @@ func (p *Pipeline) refuseOlder(ctx context.Context, targets []*target) error {
 		if t.after == nil || t.Change.Nothing() {
 			continue
 		}
-		newer, err := p.newerRevision(ctx, t.state)
+		newer, err := p.newerRevision(ctx, t.state.ClusterState)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"deployer/ci/gate"
 	"deployer/ci/report"
+	"deployer/engine/sanitize"
 )
 
 // refusedError says that a gate holds the run back.
@@ -15,7 +16,7 @@ type refusedError struct{ findings []gate.Finding }
 func (e *refusedError) Error() string {
 	lines := make([]string, len(e.findings))
 	for i, f := range e.findings {
-		lines[i] = f.String()
+		lines[i] = sanitize.Line(f.String()) // names of a revision may have ends of lines
 	}
 	return strings.Join(lines, "\n")
 }

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"deployer/ci/config"
+	"deployer/ci/report"
 	"deployer/ci/repository"
 	"deployer/engine/redact"
 	"deployer/project"
@@ -22,18 +24,26 @@ import (
 // Options describe a pipeline.
 type Options struct {
 	Repository *repository.Repository
+	States     *repository.States // of the clusters of the repository
+	Keys       *repository.Keys   // of States, which no stage gets; nil for none
 	// State is the directory of checkouts, locks, plans and reports on this machine.
 	State string
 	// New is the revision to deploy. Old is the revision that its changes are compared
 	// with, instead of the last verified one of each cluster; Before is used for clusters
 	// that have none.
 	New, Old, Before string
+	// Branch is the branch that is deployed; empty for that of HEAD. The revisions of the state
+	// must be part of it, or of New.
+	Branch string
 	// Deployer is the command line of this program: the file to execute, and its name.
 	Deployer Program
-	// Load reads the inventory of a checkout, with the environment variables of lookup.
-	Load func(inventory string, lookup LookupEnv) (*project.Project, error)
-	// Inputs reads a playbook of a checkout, with the environment variables of lookup.
-	Inputs func(inventory, playbook string, lookup LookupEnv) (*project.PlaybookInputs, error)
+	// Unmerged is true for a revision that nobody has approved: it is read without a look at
+	// anything else of this machine.
+	Unmerged bool
+	// Load reads the inventory of a checkout.
+	Load func(inventory string, r Reading) (*project.Project, error)
+	// Inputs reads a playbook of a checkout.
+	Inputs func(inventory, playbook string, r Reading) (*project.PlaybookInputs, error)
 	// Approved is the digest of the plan of a push that was approved; empty for none.
 	Approved string
 	// AllowOlder deploys a revision that comes before the one that a cluster has.
@@ -41,6 +51,11 @@ type Options struct {
 	// ReportsDir is the directory of logs, artifacts and reports; empty for a directory of the
 	// revision in State.
 	ReportsDir string
+	// Metrics is the file that gets the metrics of the run; empty for none.
+	Metrics string
+	// LogCommands switches the commands of the log that Out is off; nil for a log without. They
+	// are switched on while the command of a stage runs that runs alone.
+	LogCommands *report.LogCommands
 	// Stop is closed when commands in flight have to end at once, after the context of the
 	// run was cancelled; nil for never.
 	Stop  <-chan struct{}
@@ -49,8 +64,12 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// LookupEnv returns the value of an environment variable as os.LookupEnv does.
-type LookupEnv = func(name string) (value string, set bool)
+// Reading says how a checkout is read. Its fields are those of project.Options.
+type Reading struct {
+	LookupEnv     func(name string) (value string, set bool)
+	IsPlaceholder func(value string) bool
+	Confined      string
+}
 
 // Program is a program to execute.
 type Program struct {
@@ -68,6 +87,8 @@ type Pipeline struct {
 	environ []string // of subprocesses, with the secrets
 	// secretValues are the secrets that come from files, by the name of their variable.
 	secretValues map[string]string
+	merged       map[string]bool  // commits by whether they are part of the branch; see IsMerged
+	links        map[string]error // of checkouts, by their directory; see requireLinks
 	console      *lockedWriter
 	out          *maskedWriter // messages that belong to no stage
 
@@ -80,9 +101,12 @@ type Pipeline struct {
 // Open finds the new revision. The caller must call Close. A revision that does not exist is
 // a *project.UserError.
 func Open(ctx context.Context, o Options) (*Pipeline, error) {
-	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: repository.Environment(), secretValues: map[string]string{}}
+	p := &Pipeline{Options: o, secrets: redact.NewSet(), environ: environment(), secretValues: map[string]string{}, merged: map[string]bool{}, links: map[string]error{}}
 	p.console = &lockedWriter{to: o.Out}
 	p.out = &maskedWriter{to: p.console, secrets: p.secrets}
+	if o.Keys != nil {
+		p.secrets.Add(o.Keys.Secrets()...)
+	}
 	var err error
 	if p.commit, err = o.Repository.Commit(ctx, o.New); err != nil {
 		return nil, project.AsUserError(err)
@@ -128,8 +152,11 @@ func (p *Pipeline) checkout(ctx context.Context, commit string) (string, error) 
 }
 
 // readConfig reads deployer.ci.yaml of a checkout, and returns config.Default when there is
-// no such file.
+// no such file. Links of an unapproved checkout that lead out of it are an error.
 func (p *Pipeline) readConfig(dir string) (*config.Config, error) {
+	if err := p.requireLinks(dir); err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(filepath.Join(dir, config.File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -182,6 +209,15 @@ func (p *Pipeline) loadSecrets() error {
 		p.secrets.Add(value)
 	}
 	return nil
+}
+
+// environment returns the variables of subprocesses: those of this process, without the keys of
+// the state.
+func environment() []string {
+	return slices.DeleteFunc(repository.Environment(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == repository.KeyVariable || name == repository.KeyFileVariable
+	})
 }
 
 func (p *Pipeline) printf(format string, args ...any) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,12 +26,13 @@ import (
 // says so, with the exit code in it.
 //
 // It prints the environment variables that the file "print" names, and has the runs that the
-// file "runs" lists and the kubeconfig of the file "kubeconfig".
+// file "runs" lists, the kubeconfig of the file "kubeconfig", and the upgrade of the file "upgrade".
 const fakeDeployer = `#!/bin/sh
 verb=$1
 case "$1 $2" in
 "runs list") cat "$FAKE_DIR/runs" 2>/dev/null || echo '[]'; exit 0;;
 "runs show") echo "$4 of $3, $TOKEN"; exit 0;;
+"rollback --print-upgrade") cat "$FAKE_DIR/upgrade" 2>/dev/null || echo up1; exit 0;;
 "kubeconfig --file") umask 077; cat "$FAKE_DIR/kubeconfig" > "$3" 2>/dev/null || echo "admin of $verb" > "$3"; exit 0;;
 esac
 inventory= previous= plan=
@@ -39,6 +41,7 @@ for word; do
   [ "$previous" = -o ] && plan=$word
   previous=$word
 done
+[ -n "$DEPLOYER_CI_RUN" ] && echo "$DEPLOYER_CI_RUN $verb" >> "$FAKE_DIR/ids"
 line="$*"
 [ -n "$inventory" ] && line="${line%% -i *} @$(sed -n 's/.*revision: //p' "$inventory")"
 echo "$line" >> "$FAKE_DIR/calls"
@@ -134,14 +137,18 @@ func (s *site) options() pipeline.Options {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return pipeline.Options{Repository: repo, State: filepath.Join(s.fake, "state"), New: "HEAD", Out: &s.out,
+	keys, err := repository.OpenKeyFile(filepath.Join(s.fake, "ci-state.key"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pipeline.Options{Repository: repo, States: repo.OpenStates(keys, "clusters", filepath.Join(s.fake, "known")), State: filepath.Join(s.fake, "state"), New: "HEAD", Out: &s.out,
 		Now:      func() time.Time { return s.now },
 		Deployer: pipeline.Program{Path: filepath.Join(s.fake, "deployer"), Name: "deployer"},
-		Load: func(path string, lookup pipeline.LookupEnv) (*project.Project, error) {
-			return project.LoadCluster(path, project.Options{LookupEnv: lookup})
+		Load: func(path string, r pipeline.Reading) (*project.Project, error) {
+			return project.LoadCluster(path, project.Options{LookupEnv: r.LookupEnv, IsPlaceholder: r.IsPlaceholder, Confined: r.Confined})
 		},
-		Inputs: func(inventory, playbook string, lookup pipeline.LookupEnv) (*project.PlaybookInputs, error) {
-			return project.ReadPlaybookInputs(inventory, playbook, project.Options{Agents: agents{}, LookupEnv: lookup})
+		Inputs: func(inventory, playbook string, r pipeline.Reading) (*project.PlaybookInputs, error) {
+			return project.ReadPlaybookInputs(inventory, playbook, project.Options{Agents: agents{}, LookupEnv: r.LookupEnv, IsPlaceholder: r.IsPlaceholder, Confined: r.Confined})
 		}}
 }
 
@@ -169,11 +176,15 @@ func (s *site) calls() []string {
 	}
 	os.Remove(file)
 	var out []string
+	data = idsAndSteps.ReplaceAll(data, []byte("resume --yes"))
 	for line := range strings.Lines(strings.ReplaceAll(string(data), " --lock-timeout 30m", "")) {
 		out = append(out, strings.TrimSuffix(line, "\n"))
 	}
 	return out
 }
+
+// idsAndSteps matches what TestResumesTheRunThatWasWrittenDown checks.
+var idsAndSteps = regexp.MustCompile(`resume( [-.\da-f]{28})? --yes --lock-timeout 30m( --step=\S+)+( --playbook \S+)?`)
 
 func (s *site) requireCalls(want ...string) {
 	s.t.Helper()
@@ -371,8 +382,12 @@ func TestDeletedInventoryIsRefused(t *testing.T) {
 		s.commit(map[string]string{"deployer.ci.yaml": config}) // CI has forgotten it
 		r, _ = s.run(s.options())
 		s.requireOutcome(r, report.Nothing)
-		if remote != "" && strings.Contains(s.git("ls-remote", "origin"), "b.yaml") {
-			t.Errorf("the remote has the state: %s", s.git("ls-remote", "origin"))
+		const ref = "refs/deployer/state/clusters%2Fb.yaml"
+		if state := s.git("cat-file", "blob", ref); !strings.Contains(state, `"removed": true`) || strings.Contains(state, "verified") {
+			t.Errorf("the state of the removed cluster: %s", state)
+		}
+		if remote != "" && !strings.Contains(s.git("ls-remote", "origin"), s.git("rev-parse", ref)+"\t"+ref) {
+			t.Errorf("the remote has another state: %s", s.git("ls-remote", "origin"))
 		}
 	}
 }
@@ -402,7 +417,7 @@ func TestFailedVerifyRollsBackAndStops(t *testing.T) {
 	s.write(filepath.Join(s.fake, "once"), "")
 	r, _ := s.run(s.options())
 	s.requireOutcome(r, report.RolledBack)
-	s.requireCalls("upgrade @staging-b", "verify @staging-b", "rollback --yes @staging-b", "verify @staging-a")
+	s.requireCalls("upgrade @staging-b", "verify @staging-b", "rollback up1 --yes --step=rollback --step=up1 --step=--yes @staging-b", "verify @staging-a")
 	if r.Clusters[0].Outcome != report.RolledBack || r.Clusters[1].Outcome != report.Skipped {
 		t.Errorf("outcomes %s, %s", r.Clusters[0].Outcome, r.Clusters[1].Outcome)
 	}

@@ -16,7 +16,7 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 	if p.Old != "" {
 		return p.removedSince(ctx, p.Old, seen)
 	}
-	inventories, err := p.Repository.Inventories(ctx)
+	inventories, err := p.States.Inventories(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 		if seen[file] || slices.Contains(p.config.Removed, file) {
 			continue
 		}
-		state, err := p.Repository.State(ctx, file)
+		state, err := p.stateOf(ctx, file)
 		if err != nil {
 			return nil, err
 		}
@@ -33,16 +33,17 @@ func (p *Pipeline) removedClusters(ctx context.Context, seen map[string]bool) ([
 		if err != nil {
 			return nil, err
 		}
+		t.addFindings(state.distrust)
 		out = append(out, t)
 	}
 	return out, nil
 }
 
 // removedTarget returns the target of a cluster that was deployed and has no inventory any more.
-func (p *Pipeline) removedTarget(ctx context.Context, file string, state repository.ClusterState) (*target, error) {
+func (p *Pipeline) removedTarget(ctx context.Context, file string, state clusterState) (*target, error) {
 	t := &target{state: state, before: &change.Site{Cluster: file},
 		Cluster: &report.Cluster{Environment: "-", Inventory: file, Name: file, To: p.commit}}
-	commit, err := p.Repository.Commit(ctx, p.lastRevision(state))
+	commit, err := p.Repository.Commit(ctx, p.lastRevision(state.ClusterState))
 	if err == nil && commit != "" { // otherwise the revision was rewritten, and only the path is known
 		dir, err := p.checkout(ctx, commit)
 		if err != nil {
@@ -123,13 +124,7 @@ func (p *Pipeline) forgetRemoved(ctx context.Context) error {
 		if exists(p.dir, file) {
 			continue
 		}
-		if err := p.Repository.DeleteState(ctx, file); err != nil {
-			return err
-		}
-		if p.config.Remote == "" {
-			continue
-		}
-		if err := p.Repository.PushState(ctx, p.config.Remote, file); err != nil {
+		if err := p.States.Delete(ctx, file); err != nil {
 			return err
 		}
 	}

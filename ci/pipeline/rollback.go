@@ -13,7 +13,7 @@ import (
 // Rollback takes clusters back to their last verified revision, or to the given one,
 // which must be verified too. inventory limits it to one cluster; empty means all. A
 // named cluster that already has its last verified revision returns to the verified
-// revision before it.
+// revision before it. A rollback that did not complete is continued.
 func (p *Pipeline) Rollback(ctx context.Context, inventory, to string) (*report.Run, error) {
 	targets, end, err := p.begin(ctx, repository.Rollback)
 	if err != nil {
@@ -91,9 +91,13 @@ func (p *Pipeline) messageOf(err error) string {
 // rollbackTarget returns the cluster with the revisions of the rollback; nil when the
 // cluster already has the revision.
 func (p *Pipeline) rollbackTarget(ctx context.Context, t *target, named bool, to string) (*target, error) {
+	if err := distrusted([]*target{t}); err != nil {
+		return nil, err
+	}
 	from := t.state.LastVerified()
-	if t.state.Deploying != nil {
-		from = t.state.Deploying.To
+	was := t.state.Deploying
+	if was != nil {
+		from = was.To
 	}
 	verified := t.state.Verified
 	switch {
@@ -111,12 +115,17 @@ func (p *Pipeline) rollbackTarget(ctx context.Context, t *target, named bool, to
 		if to == "" {
 			return nil, project.AsUserError(fmt.Errorf("%s was never verified on %s; verified: %v", report.Short(commit), t.Name, verified))
 		}
-	case t.state.Deploying != nil && len(verified) > 0:
+	case was != nil && was.Rollback:
+		to = was.To // which has begun
+	case was != nil && len(verified) > 0:
 		to = verified[0]
 	case named && len(verified) > 1:
 		to = verified[1]
 	case named:
 		return nil, project.AsUserError(fmt.Errorf("%s has no earlier verified revision", t.Name))
+	}
+	if was != nil && was.Rollback && was.To == to {
+		from = was.From // the same rollback is continued
 	}
 	if to == "" || to == from {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 
 	"deployer/ci/report"
 	"deployer/ci/repository"
+	"deployer/project"
 	"deployer/runs/telemetry"
 )
 
@@ -33,6 +34,9 @@ func (p *Pipeline) Run(ctx context.Context) (*report.Run, error) {
 		return nil, err
 	}
 	defer end()
+	if err := distrusted(targets); err != nil {
+		return nil, err
+	}
 	if err := p.refuseOlder(ctx, targets); err != nil {
 		return nil, err
 	}
@@ -85,19 +89,16 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	if err := p.removeLeftovers(); err != nil {
 		return err
 	}
+	if err := p.prepareReports(); err != nil {
+		return project.AsUserError(fmt.Errorf("preparing the directory of reports: %w", err))
+	}
 	if err := p.load(ctx); err != nil {
 		return err
 	}
 	if err := p.loadSecrets(); err != nil {
 		return err
 	}
-	if p.config.Remote == "" {
-		return nil
-	}
-	if err := p.Repository.FetchState(ctx, p.config.Remote); err != nil {
-		return fmt.Errorf("reading the state of runs: %w", err)
-	}
-	return nil
+	return p.fetchStates(ctx)
 }
 
 // recordUnchanged records the revision for clusters that it does not change, so that its
@@ -110,7 +111,7 @@ func (r *run) recordUnchanged(ctx context.Context) {
 		if !t.Change.Nothing() || t.after == nil || t.state.Deploying != nil || t.state.LastVerified() == "" || t.state.Current() == r.commit {
 			continue
 		}
-		if newer, err := r.newerRevision(ctx, t.state); err != nil || newer != "" {
+		if newer, err := r.newerRevision(ctx, t.state.ClusterState); err != nil || newer != "" {
 			continue // the gates of the newer revision hold
 		}
 		t.state.Unchanged = r.commit

@@ -21,8 +21,11 @@ import (
 
 // site reads the cluster of an inventory and its playbooks; their errors are findings.
 func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
+	if err := p.requireLinks(dir); err != nil {
+		return nil, problems(err.Error(), dir, file)
+	}
 	v := p.variablesOf(dir)
-	loaded, err := p.Load(filepath.Join(dir, filepath.FromSlash(file)), v.lookup)
+	loaded, err := p.Load(filepath.Join(dir, filepath.FromSlash(file)), p.reading(dir, v))
 	if err == nil {
 		for _, s := range loaded.Inventory.Secrets() {
 			if !v.isPlaceholder(s) {
@@ -39,6 +42,15 @@ func (p *Pipeline) site(dir, file string) (*change.Site, []gate.Finding) {
 	return nil, v.advise(problems(err.Error(), dir, file))
 }
 
+// reading returns how the checkout in dir is read.
+func (p *Pipeline) reading(dir string, v *variables) Reading {
+	r := Reading{LookupEnv: v.lookup, IsPlaceholder: v.isPlaceholder}
+	if p.Unmerged {
+		r.Confined = dir
+	}
+	return r
+}
+
 // playbooks returns the playbooks that the configuration of a checkout has for an inventory.
 // Errors in them are findings, and such a playbook has no digest.
 func (p *Pipeline) playbooks(dir, file string, loaded *project.Project, v *variables) (out []change.Playbook, findings []gate.Finding) {
@@ -49,7 +61,7 @@ func (p *Pipeline) playbooks(dir, file string, loaded *project.Project, v *varia
 	e, _ := c.EnvironmentOf(file)
 	for _, named := range e.Value.Playbooks {
 		b := change.Playbook{File: path.Clean(named.File), First: named.Order == "before"}
-		inputs, err := p.Inputs(filepath.Join(dir, filepath.FromSlash(file)), filepath.Join(dir, filepath.FromSlash(named.File)), v.lookup)
+		inputs, err := p.Inputs(filepath.Join(dir, filepath.FromSlash(file)), filepath.Join(dir, filepath.FromSlash(named.File)), p.reading(dir, v))
 		switch {
 		case err != nil:
 			findings = append(findings, v.advise(problems(err.Error(), dir, b.File))...)
@@ -62,10 +74,20 @@ func (p *Pipeline) playbooks(dir, file string, loaded *project.Project, v *varia
 				delete(inputs.Files, name) // differences of the inventory have their own place
 			}
 			b.Hosts, b.Digest = inputs.Hosts, digestOfFiles(inputs.Files, dir)
+			findings = append(findings, unchecked(inputs, dir, b.File)...)
 		}
 		out = append(out, b)
 	}
 	return out, findings
+}
+
+// unchecked returns advice for each place of a playbook that cannot be checked before its run.
+func unchecked(inputs *project.PlaybookInputs, dir, file string) []gate.Finding {
+	found := problems(strings.Join(inputs.Unchecked, "\n"), dir, file)
+	for i := range found {
+		found[i].Level = gate.Advise // the run evaluates the lookup
+	}
+	return found
 }
 
 // digestOfFiles returns one digest for files, with their paths relative to the checkout.
@@ -90,6 +112,9 @@ func problems(text, dir, file string) []gate.Finding {
 			continue
 		}
 		f := gate.Finding{Rule: "validation", Level: gate.Block, Message: line, Pos: strictyaml.Pos{File: file}}
+		if strings.Contains(line, project.ErrOutside.Error()) {
+			f.Level = gate.Advise // the deploy of the merged revision reads it
+		}
 		if m := problemShape.FindStringSubmatch(line); m != nil {
 			f.Pos.File, f.Message = m[1], m[4]
 			f.Pos.Line, _ = strconv.Atoi(m[2])

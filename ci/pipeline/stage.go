@@ -82,7 +82,7 @@ func (r *run) each(ctx context.Context, targets []*target, s *report.Stage, do f
 	var errs []error
 	s.Outcome = report.Nothing
 	for _, t := range targets {
-		if t.Change.Nothing() && t.state.Deploying == nil {
+		if t.idle() {
 			continue
 		}
 		s.Outcome = ""

@@ -29,6 +29,11 @@ func (r *run) command(ctx context.Context, e strictyaml.Entry[config.Stage], s *
 	}
 	j.env = append(j.env, "DEPLOYER_CI_OUTPUT="+output, "DEPLOYER_CI_REVISION="+r.commit, "DEPLOYER_CI_REPORTS="+r.Reports())
 	words := e.Value.Command
+	if !r.config.Parallel(e.Key) {
+		j.out.Flush()
+		fmt.Fprint(r.console, r.LogCommands.Allow())
+		defer func() { fmt.Fprint(r.console, r.LogCommands.Stop()) }()
+	}
 	if _, err := r.execute(ctx, j, command{program: Program{words[0], words[0]}, args: words[1:], dir: r.dir}); err != nil {
 		return err
 	}

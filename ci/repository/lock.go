@@ -157,19 +157,3 @@ func writeHolder(f *os.File, name string) error {
 	_, err := f.WriteAt([]byte(name), 0)
 	return err
 }
-
-// replaceFile writes a file so that readers see the former or the new content.
-func replaceFile(path, content string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".waiting-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(content)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"deployer/ci/repository"
 )
 
@@ -105,29 +103,6 @@ func TestCommitOfNothing(t *testing.T) {
 	}
 }
 
-func TestInventoriesOfTheState(t *testing.T) {
-	dir, first, _ := newRepository(t)
-	repo, err := repository.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"-a.yaml", "a%20b.yaml", "a/b c.yaml", "a/größe..yaml"}
-	for _, inventory := range want {
-		if err := repo.SetState(t.Context(), inventory, repository.ClusterState{Verified: []string{first}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := repo.Inventories(t.Context()); err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if err := repo.DeleteState(t.Context(), want[2]); err != nil {
-		t.Error(err)
-	}
-	if got, err := repo.Inventories(t.Context()); err != nil || len(got) != 3 {
-		t.Errorf("got %q, %v", got, err)
-	}
-}
-
 func TestIsAncestor(t *testing.T) {
 	dir, first, second := newRepository(t)
 	repo, err := repository.Open(t.Context(), dir)
@@ -147,130 +122,6 @@ func TestIsAncestor(t *testing.T) {
 	}
 	if _, err := repo.IsAncestor(t.Context(), strings.Repeat("1", 40), second); err == nil {
 		t.Error("an unknown commit has no error")
-	}
-}
-
-func TestStateTravels(t *testing.T) {
-	dir, first, second := newRepository(t)
-	bare := filepath.Join(t.TempDir(), "bare.git")
-	git(t, dir, "clone", "-q", "--bare", dir, bare)
-	git(t, dir, "remote", "add", "origin", bare)
-	here, err := repository.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const inventory = "clusters/../clusters/a b.yaml"
-	if s, err := here.State(t.Context(), inventory); err != nil || s.LastVerified() != "" || s.Deploying != nil {
-		t.Errorf("unknown cluster: %+v, %v", s, err)
-	}
-	var s repository.ClusterState
-	s.Verify(first)
-	s.Deploying = &repository.Deploying{From: first, To: second, Steps: []string{"deployer scale-up n1", "deployer apply"}, Begun: 1}
-	if err := here.SetState(t.Context(), inventory, s); err != nil {
-		t.Fatal(err)
-	}
-	if err := here.PushState(t.Context(), "origin", inventory); err != nil {
-		t.Fatal(err)
-	}
-	fresh := filepath.Join(t.TempDir(), "fresh")
-	git(t, dir, "clone", "-q", bare, fresh)
-	there, err := repository.Open(t.Context(), fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := there.FetchState(t.Context(), "origin"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := there.State(t.Context(), inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(s, got); diff != "" {
-		t.Error(diff)
-	}
-	if !got.Deploying.Interrupted() {
-		t.Errorf("%+v", got.Deploying)
-	}
-}
-
-// TestEachInventoryHasAStateOfItsOwn: inventories have separate states when git could
-// confuse their names, or when the names look alike.
-func TestEachInventoryHasAStateOfItsOwn(t *testing.T) {
-	dir, first, _ := newRepository(t)
-	repo, err := repository.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inventories := []string{"production.yaml", "production/berlin.yaml", "production", "production.yml", "production-berlin.yaml", "a.b.yaml", "a-b.yaml",
-		"a b.yaml", "a%20b.yaml", "a..yaml", ".a/b.yaml", "a.lock", "a.", "-a.yaml", "größe.yaml", "a~^:?*[@{.yaml"}
-	for i, inventory := range inventories {
-		s := repository.ClusterState{Deploying: &repository.Deploying{To: first, Done: i}}
-		s.Verified = []string{first}
-		if err := repo.SetState(t.Context(), inventory, s); err != nil {
-			t.Errorf("%s: %v", inventory, err)
-		}
-	}
-	for i, inventory := range inventories {
-		if s, err := repo.State(t.Context(), inventory); err != nil || s.Deploying == nil || s.Deploying.Done != i {
-			t.Errorf("%s: %+v, %v", inventory, s, err)
-		}
-	}
-}
-
-// TestPushStateLeavesTheStateOfOthers: of two clones that read and change the states
-// of two clusters, each pushes only its own changes.
-func TestPushStateLeavesTheStateOfOthers(t *testing.T) {
-	dir, first, second := newRepository(t)
-	bare := filepath.Join(t.TempDir(), "bare.git")
-	git(t, dir, "clone", "-q", "--bare", dir, bare)
-	clone := func() *repository.Repository {
-		to := filepath.Join(t.TempDir(), "clone")
-		git(t, dir, "clone", "-q", bare, to)
-		repo, err := repository.Open(t.Context(), to)
-		if err == nil {
-			err = repo.FetchState(t.Context(), "origin")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return repo
-	}
-	write := func(repo *repository.Repository, inventory string, verified ...string) error {
-		if err := repo.SetState(t.Context(), inventory, repository.ClusterState{Verified: verified}); err != nil {
-			t.Fatal(err)
-		}
-		return repo.PushState(t.Context(), "origin", inventory)
-	}
-	if err := errors.Join(write(clone(), "a.yaml", first), write(clone(), "b.yaml", first)); err != nil {
-		t.Fatal(err)
-	}
-	stale, fresh := clone(), clone()
-	for range 2 { // the second time with the state that the first run has pushed
-		if err := write(fresh, "a.yaml", second); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := write(stale, "b.yaml", second); err != nil {
-		t.Errorf("another cluster: %v", err)
-	}
-	if err := write(stale, "a.yaml", first, second); err == nil || !strings.Contains(err.Error(), "another run has changed refs/deployer/") {
-		t.Errorf("a stale state was pushed: %v", err)
-	}
-	for _, inventory := range []string{"a.yaml", "b.yaml"} {
-		if s, err := clone().State(t.Context(), inventory); err != nil || s.LastVerified() != second {
-			t.Errorf("%s: %+v, %v", inventory, s, err)
-		}
-	}
-}
-
-func TestVerifyKeepsTen(t *testing.T) {
-	var s repository.ClusterState
-	for i := range 15 {
-		s.Verify(string(rune('a' + i)))
-	}
-	s.Verify("n")
-	if len(s.Verified) != 10 || s.Verified[0] != "n" || s.Verified[1] != "o" || s.Verified[2] != "m" {
-		t.Errorf("%q", s.Verified)
 	}
 }
 

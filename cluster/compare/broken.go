@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deployer/cluster"
+	"deployer/shortlist"
 )
 
 // componentHost is the component of a host that could not be examined.
@@ -40,7 +41,7 @@ func broken(want *cluster.Cluster, found Observed) []Broken {
 		}
 	}
 	for _, n := range found.Nodes {
-		if !n.Ready {
+		if !n.Ready && !lacksOwnNetwork(want, n) {
 			out = append(out, Broken{Host: n.Name, Component: "node", Detail: "not Ready: " + n.Reason})
 		}
 	}
@@ -51,6 +52,27 @@ func broken(want *cluster.Cluster, found Observed) []Broken {
 		}
 	}
 	return out
+}
+
+// lacksOwnNetwork reports whether all that a node lacks is the pod network, which deployer does
+// not install in this cluster.
+func lacksOwnNetwork(want *cluster.Cluster, n Node) bool {
+	return n.LacksNetwork && want.Network.Plugin == cluster.PluginNone
+}
+
+// networkMissing returns the problem of nodes without the pod network that deployer does not
+// install.
+func networkMissing(want *cluster.Cluster, nodes []Node) []Broken {
+	var names []string
+	for _, n := range nodes {
+		if !n.Ready && lacksOwnNetwork(want, n) {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Broken{{Component: "pod network", Detail: shortlist.Names(names, 5) + " have none, so they are not Ready", Fix: "apply the manifests of your pod network (network.plugin is none)"}}
 }
 
 // emptied returns the components that a host has lost although the cluster counts them,
@@ -78,7 +100,7 @@ func failedHosts(want *cluster.Cluster, found Observed) []string {
 	for _, name := range want.Order {
 		n := want.Nodes[name]
 		m := memberOf(found.Etcd, n)
-		notReady := slices.ContainsFunc(found.Nodes, func(o Node) bool { return o.Name == name && !o.Ready })
+		notReady := slices.ContainsFunc(found.Nodes, func(o Node) bool { return o.Name == name && !o.Ready && !lacksOwnNetwork(want, o) })
 		if found.Hosts[name].Failure != "" || notReady || n.IsEtcd && m != nil && !m.Healthy {
 			out = append(out, name)
 		}
@@ -156,3 +178,10 @@ func named(live cluster.EtcdLive, name string) *cluster.LiveMember {
 	}
 	return nil
 }
+
+// unrepairable are the checks of a host whose problems no run repairs: an administrator or another
+// program has to act.
+var unrepairable = []string{"files in manifests", "CNI configuration", "pod egress", "kernel settings", "name servers of pods"}
+
+// Repairable reports whether a repair may solve the problem of a host's check.
+func Repairable(check string) bool { return !slices.Contains(unrepairable, check) }

@@ -15,18 +15,18 @@ import (
 func Compare(want *cluster.Cluster, found Observed) Result {
 	var r Result
 	r.State, r.Reason = stateOf(want, found)
-	if r.State == New || r.State == Unknown {
+	if r.State == New || r.State == Unknown || r.State == Restoring {
 		r.Broken = unreachable(want, found)
 		return r
 	}
-	r.Broken = broken(want, found)
+	r.Broken, r.Problems = broken(want, found), append(networkMissing(want, found.Nodes), found.Problems...)
 	if found.Etcd != nil {
 		r.Replacements = Replacements(*found.Etcd, failedHosts(want, found))
 	}
 	if r.State == Running {
 		r.Joining = joining(want, found)
 	}
-	r.ExtraNodes, r.ExtraMembers = extraNodes(want, found), extraMembers(want, found)
+	r.ExtraNodes, r.ExtraMembers = unnamedNodes(want, found.Nodes), unnamedMembers(want, found.Etcd, nil)
 	for _, n := range found.Nodes {
 		if n.CordonedBy != "" {
 			r.LeftCordoned = append(r.LeftCordoned, LeftCordoned{n.Name, n.CordonedBy})
@@ -51,6 +51,10 @@ func keepers(want *cluster.Cluster) []string {
 
 // stateOf returns the state of the cluster and its reason.
 func stateOf(want *cluster.Cluster, found Observed) (State, string) {
+	if hosts := restoring(want, found); len(hosts) > 0 {
+		return Restoring, fmt.Sprintf("a restore or readdress of etcd was interrupted on %s while it replaced the data of the members: continue it with deployer resume RUN, and find RUN with deployer runs list",
+			strings.Join(hosts, ", "))
+	}
 	if found.Etcd != nil && found.APIError == "" {
 		return Running, ""
 	}
@@ -85,6 +89,17 @@ func stateOf(want *cluster.Cluster, found Observed) (State, string) {
 			len(data), len(want.Etcd.Members), strings.Join(silent, ", "))
 	}
 	return Down, cmp.Or(found.EtcdError, "no etcd member answers")
+}
+
+// restoring returns the hosts whose data of etcd is being replaced.
+func restoring(want *cluster.Cluster, found Observed) []string {
+	var out []string
+	for _, name := range want.Order {
+		if found.Hosts[name].RestoringEtcd {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // addressesLost returns the reason why members that have their data do not find each other;
@@ -127,26 +142,6 @@ func memberOf(live *cluster.EtcdLive, n cluster.Node) *cluster.LiveMember {
 		return &m
 	}
 	return nil
-}
-
-func extraNodes(want *cluster.Cluster, found Observed) []string {
-	var out []string
-	for _, n := range found.Nodes {
-		if !want.Nodes[n.Name].IsNode {
-			out = append(out, n.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func extraMembers(want *cluster.Cluster, found Observed) []string {
-	var out []string
-	for _, m := range strangers(want, found.Etcd) {
-		out = append(out, memberName(m))
-	}
-	slices.Sort(out)
-	return out
 }
 
 // strangers returns the members that no host of the inventory has.

@@ -2,6 +2,7 @@ package compare_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,13 +27,16 @@ func TestStateOfCluster(t *testing.T) {
 		"a dead minion of a new cluster": {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2", "m3", "n1"); silent(o, "n2") }, compare.New},
 		"an unreachable master, nothing on the other hosts": {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2"); silent(o, "m3") }, compare.Unknown},
 		"power was lost": {stopped, compare.Down},
-		"one member lost its data, none responds": {func(o *compare.Observed) { stopped(o); wiped(o, "m2") }, compare.Down},
-		"two members lost their data":             {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2") }, compare.QuorumLost},
-		"two members have other addresses":        {func(o *compare.Observed) { stopped(o); moved(o, "m1", "m2") }, compare.QuorumLost},
-		"one member has another address":          {func(o *compare.Observed) { stopped(o); moved(o, "m1") }, compare.Down},
-		"two members are unreachable":             {func(o *compare.Observed) { stopped(o); silent(o, "m1", "m2") }, compare.QuorumLost},
-		"etcd serves, the API does not":           {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused" }, compare.Down},
-		"one member is unreachable":               {func(o *compare.Observed) { silent(o, "m1") }, compare.Running},
+		"a restore was interrupted, no API server has its manifest": {func(o *compare.Observed) { stopped(o); unestablish(o); restoring(o, "m2") }, compare.Restoring},
+		"a restore was interrupted, two members without data":       {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2"); restoring(o, "m3") }, compare.Restoring},
+		"a restore was interrupted, etcd serves":                    {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused"; restoring(o, "m1") }, compare.Restoring},
+		"one member lost its data, none responds":                   {func(o *compare.Observed) { stopped(o); wiped(o, "m2") }, compare.Down},
+		"two members lost their data":                               {func(o *compare.Observed) { stopped(o); wiped(o, "m1", "m2") }, compare.QuorumLost},
+		"two members have other addresses":                          {func(o *compare.Observed) { stopped(o); moved(o, "m1", "m2") }, compare.QuorumLost},
+		"one member has another address":                            {func(o *compare.Observed) { stopped(o); moved(o, "m1") }, compare.Down},
+		"two members are unreachable":                               {func(o *compare.Observed) { stopped(o); silent(o, "m1", "m2") }, compare.QuorumLost},
+		"etcd serves, the API does not":                             {func(o *compare.Observed) { o.Nodes, o.APIError = nil, "connection refused" }, compare.Down},
+		"one member is unreachable":                                 {func(o *compare.Observed) { silent(o, "m1") }, compare.Running},
 	} {
 		c := resolve(t, 3, 2)
 		o := healthy(c)
@@ -51,6 +55,28 @@ func TestStateOfCluster(t *testing.T) {
 func moved(o *compare.Observed, names ...string) {
 	for _, name := range names {
 		host(o, name, func(h *compare.Host) { h.EtcdPeerURL = "https://192.0.2.250:2380" })
+	}
+}
+
+// restoring gives hosts the mark of a restore that is replacing the data of etcd.
+func restoring(o *compare.Observed, names ...string) {
+	for _, name := range names {
+		host(o, name, func(h *compare.Host) { h.RestoringEtcd = true })
+	}
+}
+
+// TestInterruptedRestoreNamesItsHosts: such a cluster looks like one that was never installed, or
+// has lost its data, and is neither.
+func TestInterruptedRestoreNamesItsHosts(t *testing.T) {
+	c := resolve(t, 3, 2)
+	o := healthy(c)
+	restoring(&o, "m3", "m1")
+	got := compare.Compare(c, o)
+	if !strings.Contains(got.Reason, "interrupted on m1, m3 while") || !strings.Contains(got.Reason, "deployer resume RUN") {
+		t.Error(got.Reason)
+	}
+	if d := compare.Decide(got, compare.Rules{}); d.Action != compare.ActionRefuse || d.Reason != got.Reason {
+		t.Errorf("%+v", d)
 	}
 }
 

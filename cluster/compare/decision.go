@@ -40,7 +40,7 @@ func Decide(r Result, rules Rules) Decision {
 	switch r.State {
 	case New:
 		return Decision{ActionInstall, r.Reason}
-	case Unknown:
+	case Unknown, Restoring:
 		return Decision{ActionRefuse, r.Reason}
 	case QuorumLost:
 		return Decision{ActionRestore, r.Reason}
@@ -53,6 +53,10 @@ func Decide(r Result, rules Rules) Decision {
 	case len(lost) > 0:
 		return Decision{ActionRefuse, fmt.Sprintf("%s cannot be reached: bring the machine back, or replace it by one with the same name and address, or take it out of the cluster with deployer scale-down --dead %s",
 			strings.Join(lost, ", "), strings.Join(lost, " "))}
+	case len(r.ExtraNodes) > 0:
+		return Decision{ActionRefuse, extraNodes + strings.Join(r.ExtraNodes, ", ") + ": " + waysOut(r.ExtraNodes) + unmanagedAdvice}
+	case len(r.ExtraMembers) > 0:
+		return Decision{ActionRefuse, extraMembers + strings.Join(r.ExtraMembers, ", ") + ": " + waysOut(r.ExtraMembers)}
 	case len(r.Newer) > 0:
 		return Decision{ActionRefuse, fmt.Sprintf("%s: a version is lowered by deployer rollback only; write the version that runs into the inventory", describe(r.Newer))}
 	case len(r.Older) > 0 && rules.Upgrade && len(r.Broken) > 0:

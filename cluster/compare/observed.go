@@ -14,6 +14,8 @@ type Observed struct {
 	Nodes []Node
 	// APIError is the reason why no API server answers; empty when one does.
 	APIError string
+	// Problems are failed checks of what no run repairs.
+	Problems []Broken
 }
 
 // Host is the result of a survey of one host.
@@ -24,6 +26,7 @@ type Host struct {
 	EtcdPeerURL      string // peer URL in the unit of etcd, read while no member answers; empty when it is unknown
 	HasAPIServer     bool   // true when the manifest of an API server exists, which is written only after etcd was healthy
 	HoldsAuthorities bool   // true when the key of the cluster's authority exists
+	RestoringEtcd    bool   // true when a restore or readdress of etcd was interrupted while it replaced data
 	HasProxyUnit     bool   // true when the unit of the proxy for clients outside of the cluster exists
 	// Versions are the components that the host has, without those whose version is not
 	// known.
@@ -34,11 +37,13 @@ type Host struct {
 
 // Node is a Node object.
 type Node struct {
-	Name     string
-	Ready    bool
-	Reason   string // reason and message of the condition Ready
-	Version  string // version of the kubelet, such as v1.36.3
-	Cordoned bool
+	Name   string
+	Ready  bool
+	Reason string // reason and message of the condition Ready
+	// LacksNetwork is true when the pod network is all that the node lacks to be Ready.
+	LacksNetwork bool
+	Version      string // version of the kubelet, such as v1.36.3
+	Cordoned     bool
 	// CordonedBy is the run of deployer that has cordoned the node; empty when another user
 	// has.
 	CordonedBy string
@@ -46,7 +51,7 @@ type Node struct {
 
 // Broken is a component that does not work.
 type Broken struct {
-	Host      string `json:"host"`
+	Host      string `json:"host"`      // empty for the cluster as a whole
 	Component string `json:"component"` // host, etcd, node, or the name of a check
 	Detail    string `json:"detail"`
 	Fix       string `json:"fix,omitempty"` // advice

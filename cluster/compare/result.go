@@ -16,6 +16,9 @@ const (
 	// QuorumLost means that the members that still have their data are no majority.
 	// Nothing but a restore of a backup brings such a cluster back.
 	QuorumLost State = "quorum-lost"
+	// Restoring means that the data of etcd is being replaced: a restore or a readdress was
+	// interrupted, and only its continuation knows which members have which data.
+	Restoring State = "restoring"
 	// Unknown means that hosts which may hold the authorities or the data of etcd could
 	// not be examined, and the others show no cluster.
 	Unknown State = "unknown"
@@ -35,7 +38,10 @@ type Result struct {
 	ExtraNodes   []string `json:"extra_nodes,omitempty"`
 	ExtraMembers []string `json:"extra_members,omitempty"`
 
+	// Broken are the components that do not work; a repair may restart or replace them.
 	Broken []Broken `json:"broken,omitempty"`
+	// Problems are what no run repairs, such as files and registrations of other programs.
+	Problems []Broken `json:"problems,omitempty"`
 	// Older and Newer are the components whose version is not the wanted one.
 	Older []Versioned `json:"older,omitempty"`
 	Newer []Versioned `json:"newer,omitempty"`
@@ -66,5 +72,5 @@ type Versioned struct {
 // runs the wanted versions, and has no node that a run of deployer has left cordoned. Equal does not cover files and units: a check of the
 // installation compares those.
 func (r Result) Equal() bool {
-	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Older)+len(r.Newer)+len(r.LeftCordoned) == 0
+	return r.State == Running && len(r.Joining)+len(r.ExtraNodes)+len(r.ExtraMembers)+len(r.Broken)+len(r.Problems)+len(r.Older)+len(r.Newer)+len(r.LeftCordoned) == 0
 }

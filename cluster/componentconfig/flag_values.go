@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"deployer/cluster"
 )
 
 // valueTypes maps the flags of a program whose values are no texts to their types, such as
@@ -49,10 +51,14 @@ func wrongValue(program string, types map[string]string, name, value string, giv
 	if kind == "bool" && !given {
 		return ""
 	}
-	if _, err := parseFlag(kind, value); err != nil {
+	number, err := parseFlag(kind, value)
+	if quota, isInt := number.(int64); program == "etcd" && name == "quota-backend-bytes" && isInt && err == nil && (quota < 0 || quota > cluster.MaxEtcdQuota) {
+		return "is not from 0 to " + strconv.Itoa(cluster.MaxEtcdQuota)
+	}
+	if err != nil {
 		return map[string]string{
 			"bool": "is not true or false", "duration": "is not a duration such as 500ms or 2h",
-			"int": "is not a whole number", "int64": "is not a whole number",
+			"int": "is not a whole number", "int32": "is not a whole number", "int64": "is not a whole number", "float": "is not a number",
 			"uint": "is not a whole number of at least 0", "uint32": "is not a whole number from 0 to 4294967295", "uint64": "is not a whole number of at least 0",
 		}[kind]
 	}
@@ -69,6 +75,10 @@ func parseFlag(kind, value string) (any, error) {
 		return time.ParseDuration(value)
 	case "int", "int64":
 		return strconv.ParseInt(value, 0, 64)
+	case "int32":
+		return strconv.ParseInt(value, 0, 32)
+	case "float":
+		return strconv.ParseFloat(value, 64)
 	case "uint", "uint64":
 		return strconv.ParseUint(value, 0, 64)
 	case "uint32":

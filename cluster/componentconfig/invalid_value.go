@@ -45,6 +45,7 @@ func Check(c *cluster.Cluster) []InvalidValue {
 	}
 	k.flags()
 	k.gates()
+	k.nodes()
 	k.host = ""
 	if c.Audit.Enabled {
 		k.file("audit", c.Audit.Policy, []string{"api", "audit", "policy"}, "", k.auditPolicy)

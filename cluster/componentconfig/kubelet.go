@@ -39,7 +39,6 @@ func (k *checker) kubeletNumbers(c *v1beta1.KubeletConfiguration) {
 	k.numbers([]number{
 		{"port", orDefault(c.Port, 10250), 1, 65535},
 		{"readOnlyPort", int64(c.ReadOnlyPort), 0, 65535},
-		{"healthzPort", pointed(c.HealthzPort, 10248), 0, 65535},
 		{"oomScoreAdj", pointed(c.OOMScoreAdj, -999), -1000, 1000},
 		{"imageGCHighThresholdPercent", pointed(c.ImageGCHighThresholdPercent, 85), 0, 100},
 		{"imageGCLowThresholdPercent", pointed(c.ImageGCLowThresholdPercent, 80), 0, 100},
@@ -187,10 +186,6 @@ func (k *checker) kubeletAllocatable(c *v1beta1.KubeletConfiguration) {
 
 func (k *checker) kubeletAddresses(c *v1beta1.KubeletConfiguration) {
 	k.address("address", c.Address)
-	k.address("healthzBindAddress", c.HealthzBindAddress)
-	for _, dns := range c.ClusterDNS { // pkg/kubelet, NewMainKubelet
-		k.address("clusterDNS", dns)
-	}
 	if c.PodCIDR != "" {
 		k.ranges("podCIDR", []string{c.PodCIDR})
 	}

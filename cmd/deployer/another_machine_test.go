@@ -7,28 +7,40 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/engine"
 	"deployer/engine/agent"
 	"deployer/engine/journal"
 	"deployer/engine/record"
 	"deployer/test/fleet"
 )
 
-// anotherMachine changes to another directory and another state directory, with only
-// the inventory and the given files, which are at other paths than before.
+// anotherMachine changes to another directory, state directory and temporary directory, with
+// only the inventory and the given files, which are at other paths than before. Nothing of the
+// machine before is left.
 func (s *testSite) anotherMachine(files map[string]string) {
 	s.t.Helper()
 	inventory, err := os.ReadFile("inventory.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	lost, err := os.Getwd()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	dir := s.t.TempDir()
 	s.t.Chdir(dir)
+	if err := os.RemoveAll(lost); err != nil {
+		s.t.Fatal(err)
+	}
+	s.write("home/tmp/empty", "")
+	s.t.Setenv("TMPDIR", filepath.Join(dir, "home", "tmp"))
 	s.t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "home", "state"))
 	s.t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "home", "cache"))
 	s.write("inventory.yaml", string(inventory))
@@ -175,16 +187,19 @@ func TestPlanOnAnotherMachine(t *testing.T) {
 	s.kill([]string{`"name":"step 12"`, "step.end", `"changed"`}, "apply", "plan.json")
 	id := s.runs()[0].Header.Run
 
-	s.anotherMachine(map[string]string{"site.yaml": book})
-	s.kill([]string{`"name":"step 20"`, "step.end", `"changed"`}, "resume", id, "--playbook", "site.yaml", "--lock-timeout", "1m")
-	// The resume before used a copy of the plan on this machine, which is gone: hosts
-	// have another copy.
-	s.deployer(exitOK, "resume", "--playbook", "site.yaml", "--lock-timeout", "1m")
+	s.anotherMachine(map[string]string{"books/site.yaml": book})
+	resume := []string{"--playbook", "books/site.yaml", "--lock-timeout", "1m"}
+	out, complaint := s.deployer(exitRefused, append([]string{"resume", id}, resume...)...)
+	requireTexts(t, out, "plan of site.yaml for 3 hosts", "step 29", "3 of 3 hosts would change")
+	requireTexts(t, complaint, "resuming run "+id, "nothing was changed", "confirm with --yes")
+	s.kill([]string{`"name":"step 20"`, "step.end", `"changed"`}, append([]string{"resume", id, "--yes"}, resume...)...)
+	// The resume before is a run of this machine, which has stored the confirmed plan.
+	s.deployer(exitOK, append([]string{"resume"}, resume...)...)
 	if got := s.hostFile(2, "b29"); got != "7" {
 		t.Errorf("the last step has left %q", got)
 	}
 	s.anotherMachine(map[string]string{"site.yaml": strings.ReplaceAll(book, `content: "7"`, `content: "8"`)})
-	out, _ := s.deployer(exitOK, "plan", "run", "site.yaml")
+	out, _ = s.deployer(exitOK, "plan", "run", "site.yaml")
 	requireTexts(t, out, "expected time: about", "by the last run of this playbook")
 }
 
@@ -233,7 +248,7 @@ func TestRecordsOfHostileHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := s.forge(id, func(h *journal.Header) { h.Invocation.Extra = map[string]any{"content": "evil\x1b[2J"} })
+	forged := s.forge(0, id, func(h *journal.Header) { h.Invocation.Extra = map[string]any{"content": "evil\x1b[2J"} }, nil)
 	s.anotherMachine(map[string]string{"site.yaml": book})
 	records := func(contents ...[]byte) {
 		for host, content := range contents {
@@ -281,17 +296,28 @@ func TestRecordsOfHostileHosts(t *testing.T) {
 	requireTexts(t, complaint, "records of n001", "the header of the record is that of run")
 }
 
-// forge returns a record with a changed header.
-func (s *testSite) forge(run string, change func(*journal.Header)) []byte {
+// forge returns the record of a run on a host, with a changed header and, when selected is not
+// nil, only these events of it.
+func (s *testSite) forge(host int, run string, change func(*journal.Header), selected func(*engine.Event) bool) []byte {
 	s.t.Helper()
-	header, events, _ := s.recordOn(0, run)
+	header, events, _ := s.recordOn(host, run)
 	change(header)
-	keeper := &forger{}
-	r, err := record.New(record.Options{Header: *header, Keepers: []string{"n001"}})
-	if err != nil {
-		s.t.Fatal(err)
+	if selected != nil {
+		events = slices.DeleteFunc(events, func(e engine.Event) bool { return !selected(&e) })
 	}
-	r.Attach(s.t.Context(), "n001", keeper)
+	return writeRecord(s.t, record.Options{Header: *header}, events)
+}
+
+// writeRecord returns a record as a hostile host may write it.
+func writeRecord(t *testing.T, o record.Options, events []engine.Event) []byte {
+	t.Helper()
+	keeper := &forger{}
+	o.Keepers = []string{"n001"}
+	r, err := record.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Attach(t.Context(), "n001", keeper)
 	for _, e := range events {
 		r.Emit(e)
 	}

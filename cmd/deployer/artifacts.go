@@ -124,7 +124,8 @@ func newArtifactsBuild(e env) *cobra.Command {
 		Long: `Build builds every binary and image from Go modules and Debian packages, in the
 form that their publishers ship, for sites that cannot reach the publishers and
 for the lab. Use the directory as artifacts.source of an inventory. An artifact is
-built again only when its inputs have changed.`,
+built again only when its inputs have changed. Calico is built with --with calico, for
+clusters whose network plugin it is.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -147,6 +148,7 @@ built again only when its inputs have changed.`,
 	cmd.Flags().StringVar(&options.Dir, "dir", "", "directory to build into (default: artifacts-src in deployer's cache)")
 	cmd.Flags().StringSliceVar(&options.Kubernetes, "kubernetes", nil, "Kubernetes versions (default: the catalogue's default)")
 	cmd.Flags().StringVar(&options.Arch, "arch", "", "architecture (default: this machine's)")
+	cmd.Flags().StringSliceVar(&options.Sets, "with", nil, "`sets` of artifacts that only some clusters need: calico")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/cluster"
+	"deployer/engine/sanitize"
 	"deployer/runs"
 )
 
@@ -83,6 +84,7 @@ type unexaminedHost struct {
 }
 
 func (l certificateList) print(w io.Writer) error {
+	sanitize.Fields(&l)
 	for _, h := range l.Unexamined {
 		fmt.Fprintf(w, "%s could not be examined: %s\n", h.Host, h.Reason)
 	}

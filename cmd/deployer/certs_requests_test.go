@@ -256,7 +256,7 @@ func TestEtcdNeedsItsExternalCertificates(t *testing.T) {
 	s.write("snapshot.db", database+string(digest[:]))
 	for _, args := range [][]string{
 		{"etcd", "replace", m.Name, "--yes"},
-		{"etcd", "restore", "snapshot.db", "--yes", "--cluster", "prod"},
+		{"etcd", "restore", "snapshot.db", "--yes", "--cluster", "prod", "--unauthenticated"},
 	} {
 		stdout, stderr := s.deployer(exitRefused, args...)
 		for _, want := range []string{"nothing was changed", "deployer certs requests", "deployer certs renew"} {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestChangelog checks the first word of each entry against changelog/README.md.
+// TestChangelog checks the first line of each entry against changelog/README.md, and that an empty
+// line and a text follow.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../changelog/*/*.md")

@@ -1,32 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"deployer/ci/pipeline"
 	"deployer/ci/report"
 	"deployer/ci/repository"
-	"deployer/project"
-	"deployer/runs/telemetry"
 )
-
-// ciOptions are the flags of all verbs of ci.
-type ciOptions struct {
-	repository, state, reports string
-	old, new                   string
-	annotations                string
-	approve                    string
-	allowOlder                 bool
-}
 
 func newCICommand(e env) *cobra.Command {
 	return group(&cobra.Command{
@@ -41,77 +27,7 @@ declares environments, gates and stages; without it, inventory.yaml is productio
 
 It runs in any CI system and in the hooks of a bare repository. The program git must be
 installed.`,
-	}, newCIRun(e), newCIValidate(e), newCIPlan(e), newCIRollback(e), newCIDrift(e), newCIInit(e))
-}
-
-// flags adds the flags of all verbs.
-func (o *ciOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.repository, "repository", ".", "`directory` of the git repository: a work tree, or a bare repository")
-	f.StringVar(&o.state, "state", "", "`directory` of checkouts, plans, locks and reports (default: deployer-ci in the directory of the repository's objects)")
-	f.StringVar(&o.reports, "reports", "", "`directory` of the reports, logs and artifacts of the run (default: reports/COMMIT in the directory of --state)")
-	f.StringVar(&o.annotations, "annotations", "", "print findings for the lines of a pull request: github or none (default: by the environment)")
-}
-
-// revisionFlags adds --old and --new.
-func (o *ciOptions) revisionFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.old, "old", "", "`revision` to compare with (default: the last verified revision of each cluster, or the one before the push)")
-	f.StringVar(&o.new, "new", "", "`revision` to deploy (default: that of the CI system's environment, or HEAD)")
-}
-
-// open opens the pipeline at the revision of the flags.
-//
-// before is the revision before a push; empty for that of the CI system. stop is closed when
-// commands in flight have to end at once; nil for never.
-func (o ciOptions) open(ctx context.Context, before string, out io.Writer, stop <-chan struct{}) (*pipeline.Pipeline, error) {
-	repo, err := repository.Open(ctx, o.repository)
-	if err != nil {
-		return nil, project.AsUserError(err)
-	}
-	service, revision := detectCI(os.Getenv), o.new
-	if revision == "" {
-		revision = cmp.Or(service.New, "HEAD")
-		before = cmp.Or(before, service.Old)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
-	}
-	state := o.state
-	if state == "" {
-		state = filepath.Join(repo.Dir, "deployer-ci")
-	}
-	if state, err = filepath.Abs(state); err != nil {
-		return nil, err
-	}
-	reports := o.reports
-	if reports != "" {
-		if reports, err = filepath.Abs(reports); err != nil {
-			return nil, err
-		}
-	}
-	spans, err := telemetry.SpansFromEnvironment(ctx, os.Getenv, version)
-	if err != nil {
-		return nil, err
-	}
-	return pipeline.Open(ctx, pipeline.Options{
-		Spans:      spans,
-		Repository: repo, State: state, New: revision, Old: o.old, Before: before, Approved: cmp.Or(o.approve, os.Getenv("DEPLOYER_CI_APPROVE")), Out: out, Now: time.Now,
-		AllowOlder: o.allowOlder, Stop: stop,
-		Deployer:   pipeline.Program{Path: program, Name: "deployer"},
-		ReportsDir: reports,
-		Load: func(inventory string, lookup pipeline.LookupEnv) (*project.Project, error) {
-			options := projectOptions()
-			options.LookupEnv = lookup
-			return project.LoadCluster(inventory, options)
-		},
-		Inputs: func(inventory, playbook string, lookup pipeline.LookupEnv) (*project.PlaybookInputs, error) {
-			options := projectOptions()
-			options.LookupEnv = lookup
-			return project.ReadPlaybookInputs(inventory, playbook, options)
-		},
-	})
+	}, newCIRun(e), newCIValidate(e), newCIPlan(e), newCIRollback(e), newCIDrift(e), newCIInit(e), newCIState(e))
 }
 
 // show writes the reports of a run and prints its summary.
@@ -119,7 +35,7 @@ func (o ciOptions) show(e env, p *pipeline.Pipeline, r *report.Run, write bool) 
 	service := detectCI(os.Getenv)
 	summary := p.Mask(report.Markdown(r))
 	if o.annotations == "github" || o.annotations == "" && service.Annotations {
-		fmt.Fprint(e.stdout, p.Mask(report.GitHub(r)))
+		fmt.Fprint(e.stdout, o.commands.Allow(), p.Mask(report.GitHub(r)), o.commands.Stop())
 	}
 	if file := service.Summary; file != "" {
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -160,7 +76,6 @@ func ciExit(r *report.Run) error {
 func newCIRun(e env) *cobra.Command {
 	var o ciOptions
 	var hook bool
-	var branch string
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the stages for a revision: validate, plan, gate, deploy, verify",
@@ -184,36 +99,39 @@ interrupted.`,
   deployer ci run --new $CI_COMMIT_SHA --approve sha256:5c1e...`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
-				var pushed pushedRef
-				if hook {
-					var err error
-					if pushed, err = readPushed(ctx, e, o.repository, branch); err != nil || pushed.new == "" {
+			return o.quoting(e, func(e env) error {
+				return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
+					var pushed pushedRef
+					if hook {
+						var err error
+						if pushed, err = readPushed(ctx, e, o.repository, o.branch); err != nil || pushed.new == "" {
+							return err
+						}
+						o.new = pushed.new
+					}
+					p, err := o.open(ctx, pushed.old, e.stdout, stop)
+					if err != nil {
 						return err
 					}
-					o.new = pushed.new
-				}
-				p, err := o.open(ctx, pushed.old, e.stdout, stop)
-				if err != nil {
-					return err
-				}
-				defer p.Close(ctx)
-				r, err := p.Run(ctx)
-				var superseded *repository.SupersededError
-				if errors.As(err, &superseded) {
-					fmt.Fprintf(e.stdout, "superseded: the newer push %s deploys these changes too\n", superseded.By)
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				return firstError(o.show(e, p, r, true), ciExit(r))
+					defer p.Close(ctx)
+					r, err := p.Run(ctx)
+					var superseded *repository.SupersededError
+					if errors.As(err, &superseded) {
+						fmt.Fprintf(e.stdout, "superseded: the newer push %s deploys these changes too\n", superseded.By)
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					return firstError(o.show(e, p, r, true), ciExit(r))
+				})
 			})
 		},
 	}
 	o.flags(cmd)
 	o.revisionFlags(cmd)
-	hookFlags(cmd, &hook, &branch)
+	o.metricsFlag(cmd)
+	hookFlag(cmd, &hook)
 	cmd.Flags().BoolVar(&o.allowOlder, "allow-older", false, "deploy a revision that is older than that of a cluster, and revert the changes since")
 	cmd.Flags().StringVar(&o.approve, "approve", "", "`digest` of the plan of the push that was reviewed, for the gate approved_plan (default: $DEPLOYER_CI_APPROVE)")
 	return cmd
@@ -230,18 +148,20 @@ page as HTML.`,
 		Example: `  deployer ci plan --old main --new my-branch`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, p, remove, err := o.assess(cmd.Context(), "")
-			if err != nil {
-				return err
-			}
-			defer remove()
-			fmt.Fprint(e.stdout, p.Mask(report.Markdown(r)))
-			if o.reports != "" {
-				if err := p.WriteReports(r, o.reports); err != nil {
-					return fmt.Errorf("writing reports: %w", err)
+			return quotingErrors(e, func() error {
+				r, p, remove, err := o.assess(cmd.Context(), "")
+				if err != nil {
+					return err
 				}
-			}
-			return ciExit(r)
+				defer remove()
+				fmt.Fprint(e.stdout, p.Mask(report.Markdown(r)))
+				if o.reports != "" {
+					if err := p.WriteReports(r, o.reports); err != nil {
+						return fmt.Errorf("writing reports: %w", err)
+					}
+				}
+				return ciExit(r)
+			})
 		},
 	}
 	o.flags(cmd)
@@ -267,28 +187,31 @@ deploys it again.`,
   deployer ci rollback clusters/berlin/inventory.yaml --to 4be1f02`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
-				p, err := o.open(ctx, "", e.stdout, stop)
-				if err != nil {
-					return err
-				}
-				defer p.Close(ctx)
-				inventory := ""
-				if len(args) == 1 {
-					inventory = filepath.ToSlash(filepath.Clean(args[0]))
-				}
-				r, err := p.Rollback(ctx, inventory, to)
-				if err != nil {
-					return err
-				}
-				if err := o.show(e, p, r, true); err != nil || r.Outcome == report.RolledBack {
-					return err
-				}
-				return ciExit(r)
+			return o.quoting(e, func(e env) error {
+				return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
+					p, err := o.open(ctx, "", e.stdout, stop)
+					if err != nil {
+						return err
+					}
+					defer p.Close(ctx)
+					inventory := ""
+					if len(args) == 1 {
+						inventory = filepath.ToSlash(filepath.Clean(args[0]))
+					}
+					r, err := p.Rollback(ctx, inventory, to)
+					if err != nil {
+						return err
+					}
+					if err := o.show(e, p, r, true); err != nil || r.Outcome == report.RolledBack {
+						return err
+					}
+					return ciExit(r)
+				})
 			})
 		},
 	}
 	o.flags(cmd)
+	o.metricsFlag(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "verified `revision` to go to")
 	return cmd
 }
@@ -304,29 +227,32 @@ last, and reports what deployer apply would change. Run it on a schedule.
 Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be compared.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
-				p, err := o.open(ctx, "", e.stdout, stop)
-				if err != nil {
-					return applyOptions{detailedExitCode: true}.exitCode(err)
-				}
-				defer p.Close(ctx)
-				r, differs, err := p.Drift(ctx)
-				if err == nil {
-					err = o.show(e, p, r, true)
-				}
-				switch {
-				case err != nil:
-					return applyOptions{detailedExitCode: true}.exitCode(err)
-				case r.Outcome == report.Failed || r.Outcome == report.Interrupted:
-					return ciExit(r)
-				case differs:
-					return exitSilently(exitDiffers)
-				}
-				return nil
+			return o.quoting(e, func(e env) error {
+				return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
+					p, err := o.open(ctx, "", e.stdout, stop)
+					if err != nil {
+						return applyOptions{detailedExitCode: true}.exitCode(err)
+					}
+					defer p.Close(ctx)
+					r, differs, err := p.Drift(ctx)
+					if err == nil {
+						err = o.show(e, p, r, true)
+					}
+					switch {
+					case err != nil:
+						return applyOptions{detailedExitCode: true}.exitCode(err)
+					case r.Outcome == report.Failed || r.Outcome == report.Interrupted:
+						return ciExit(r)
+					case differs:
+						return exitSilently(exitDiffers)
+					}
+					return nil
+				})
 			})
 		},
 	}
 	o.flags(cmd)
 	o.revisionFlags(cmd)
+	o.metricsFlag(cmd)
 	return cmd
 }

@@ -61,21 +61,37 @@ func (s *ciSite) write(name, text string, mode fs.FileMode) {
 	}
 }
 
+// installHooks copies the hooks of the examples into the bare repository.
+func (s *ciSite) installHooks() {
+	s.t.Helper()
+	for _, hook := range []string{"pre-receive", "post-receive"} {
+		s.write("origin.git/hooks/"+hook, string(readExample(s.t, "hook/"+hook)), 0o755)
+	}
+	if err := os.Mkdir(filepath.Join(s.root, "origin.git", "requests"), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // sh runs a script as a CI system does, with the variables that it sets.
 func (s *ciSite) sh(stdin, script string, env ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir, cmd.Stdin = filepath.Join(s.root, "work"), strings.NewReader(stdin)
-	cmd.Env = append([]string{
-		"PATH=" + filepath.Join(s.root, "bin") + ":" + os.Getenv("PATH"), "HOME=" + s.root, "CALLS=" + s.calls,
-		"REAL=" + filepath.Join(s.root, "real", "deployer"), "GIT_CONFIG_GLOBAL=" + filepath.Join(s.root, "gitconfig"), "GIT_CONFIG_SYSTEM=/dev/null",
-		"TMPDIR=" + s.root,
-	}, env...)
+	cmd.Env = append(s.environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	return string(out)
+}
+
+// environ returns the environment of the site's processes.
+func (s *ciSite) environ() []string {
+	return []string{
+		"PATH=" + filepath.Join(s.root, "bin") + ":" + os.Getenv("PATH"), "HOME=" + s.root, "CALLS=" + s.calls,
+		"REAL=" + filepath.Join(s.root, "real", "deployer"), "GIT_CONFIG_GLOBAL=" + filepath.Join(s.root, "gitconfig"), "GIT_CONFIG_SYSTEM=/dev/null",
+		"TMPDIR=" + s.root,
+	}
 }
 
 func (s *ciSite) requireVerbs(want ...string) {
@@ -204,11 +220,7 @@ func TestExampleOfJenkins(t *testing.T) {
 // of the service.
 func TestExampleOfTheHook(t *testing.T) {
 	s := newCISite(t)
-	for _, hook := range []string{"pre-receive", "post-receive"} {
-		if err := os.WriteFile(filepath.Join(s.root, "origin.git", "hooks", hook), readExample(t, "hook/"+hook), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.installHooks()
 	watched := regexp.MustCompile(`(?m)^PathChanged=/srv/git/clusters.git/(.*)$`).FindStringSubmatch(string(readExample(t, "hook/deployer-ci.path")))
 	if _, err := os.Stat(filepath.Join(s.root, "origin.git", watched[1])); err == nil {
 		t.Fatal("the file that starts the service is there before the push")

@@ -13,6 +13,7 @@ import (
 	"deployer/ci/pipeline"
 	"deployer/ci/report"
 	"deployer/ci/repository"
+	"deployer/engine/sanitize"
 	"deployer/internal/tempdir"
 	"deployer/project"
 )
@@ -20,7 +21,6 @@ import (
 func newCIValidate(e env) *cobra.Command {
 	var o ciOptions
 	var hook bool
-	var branch string
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Refuse a revision that is not valid or breaks a gate, without touching the network",
@@ -30,15 +30,19 @@ revision and reads none of its secrets, so a hook may run it for every push.
 
 With --hook it is the pre-receive hook of a bare repository: it reads the pushed refs from
 standard input, and a push to the branch that breaks a rule is refused with the reason,
-file and line in the terminal of the person who pushes.`,
+file and line in the terminal of the person who pushes. It also refuses pushes that
+change refs/deployer/, the state of runs, and are not signed by the service.`,
 		Example: `  deployer ci validate --old origin/main
   deployer ci validate --hook     # in hooks/pre-receive`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !hook {
-				return o.validate(cmd.Context(), e, "")
+				return o.quoting(e, func(e env) error { return o.validate(cmd.Context(), e, "") })
 			}
-			pushed, err := readPushed(cmd.Context(), e, o.repository, branch)
+			pushed, err := readPushed(cmd.Context(), e, o.repository, o.branch)
+			if err == nil {
+				err = checkPush(cmd.Context(), o.repository, pushed.updates)
+			}
 			if err != nil || pushed.new == "" {
 				return err
 			}
@@ -48,19 +52,33 @@ file and line in the terminal of the person who pushes.`,
 	}
 	o.flags(cmd)
 	o.revisionFlags(cmd)
-	hookFlags(cmd, &hook, &branch)
+	hookFlag(cmd, &hook)
 	return cmd
 }
 
-// hookFlags adds the flags of verbs that serve as hooks.
-func hookFlags(cmd *cobra.Command, hook *bool, branch *string) {
-	cmd.Flags().BoolVar(hook, "hook", false, "read the pushed refs from standard input, as git gives them to a hook")
-	cmd.Flags().StringVar(branch, "branch", "", "with --hook: the `branch` whose pushes count (default: that of HEAD)")
+// hookFlag adds the flag of verbs that serve as hooks.
+func hookFlag(cmd *cobra.Command, hook *bool) {
+	cmd.Flags().BoolVar(hook, "hook", false, "read the pushed refs from standard input, as git gives them to a hook; pushes to --branch count")
 }
 
-// pushedRef is the change of a branch by a push. new is empty when the push changed another
-// one only, or deleted it.
-type pushedRef struct{ old, new string }
+// pushedRef is the change of a branch by a push, among all updates of the push. new is empty when
+// the push changed another one only, or deleted it.
+type pushedRef struct {
+	old, new string
+	updates  []repository.RefUpdate
+}
+
+// checkPush refuses a push that changes the state of runs and is not the service's.
+func checkPush(ctx context.Context, dir string, updates []repository.RefUpdate) error {
+	repo, err := repository.Open(ctx, dir)
+	if err != nil {
+		return project.AsUserError(err)
+	}
+	if err := repo.CheckPush(ctx, repo.PublicKeys(ctx), updates); err != nil {
+		return &exitError{exitRefused, fmt.Errorf("the push is refused: %w", err)}
+	}
+	return nil
+}
 
 // readPushed reads the lines "OLD NEW REF" of a hook.
 func readPushed(ctx context.Context, e env, dir, branch string) (pushedRef, error) {
@@ -78,8 +96,10 @@ func readPushed(ctx context.Context, e env, dir, branch string) (pushedRef, erro
 		if len(words) != 3 {
 			return out, usageError(fmt.Errorf("standard input: want lines of OLD NEW REF, as git gives them to a hook, got %q", lines.Text()))
 		}
-		if words[2] == "refs/heads/"+branch && strings.Trim(words[1], "0") != "" {
-			out = pushedRef{words[0], words[1]}
+		update := repository.RefUpdate{Old: words[0], New: words[1], Ref: words[2]}
+		out.updates = append(out.updates, update)
+		if update.Ref == "refs/heads/"+branch && !update.Deletes() {
+			out.old, out.new = update.Old, update.New
 		}
 	}
 	return out, lines.Err()
@@ -107,7 +127,7 @@ func (o ciOptions) assess(ctx context.Context, before string) (*report.Run, *pip
 		return nil, nil, nil, err
 	}
 	remove := func() { _ = dir.Remove() }
-	o.state = dir.Path
+	o.state, o.unmerged = dir.Path, true
 	p, err := o.open(ctx, before, io.Discard, nil)
 	if err == nil {
 		var r *report.Run
@@ -129,14 +149,14 @@ func printCIRun(w io.Writer, p *pipeline.Pipeline, r *report.Run) {
 		for i, k := range kinds {
 			words[i] = string(k)
 		}
-		fmt.Fprintf(&b, "%s: %s", c.Name, strings.Join(words, ", "))
+		fmt.Fprintf(&b, "%s: %s", sanitize.Line(c.Name), strings.Join(words, ", "))
 		if c.Outcome != "" {
 			fmt.Fprintf(&b, ": %s", c.Outcome)
 		}
 		b.WriteString("\n")
 		if !c.Change.Nothing() {
 			for _, line := range report.Lines(c.Change) {
-				fmt.Fprintf(&b, "  %s\n", line)
+				fmt.Fprintf(&b, "  %s\n", sanitize.Line(line))
 			}
 		}
 	}
@@ -148,7 +168,7 @@ func printCIRun(w io.Writer, p *pipeline.Pipeline, r *report.Run) {
 		if f.Level == gate.Advise {
 			word = "advice"
 		}
-		fmt.Fprintf(&b, "%s: %s\n", word, f)
+		fmt.Fprintf(&b, "%s: %s\n", word, sanitize.Line(f.String()))
 	}
 	for _, s := range r.Stages {
 		fmt.Fprintf(&b, "%-24s %s (%.1f s)\n", s.Name, s.Outcome, s.Seconds)

@@ -16,7 +16,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages() {
-		text, err := p.make(env{strings.NewReader(""), os.Stdout, os.Stderr}, root)
+		text, err := p.make(env{stdin: strings.NewReader(""), stdout: os.Stdout, stderr: os.Stderr}, root)
 		if err != nil {
 			t.Errorf("%s: %v", p.file, err)
 			continue

@@ -54,7 +54,7 @@ func checkCommand(t *testing.T, page, line string) {
 	line, _, _ = strings.Cut(line, " | ")
 	line, _, _ = strings.Cut(line, " > ")
 	words := strings.Fields(line)
-	root := newRoot(env{strings.NewReader(""), os.Stdout, os.Stderr})
+	root := newRoot(env{stdin: strings.NewReader(""), stdout: os.Stdout, stderr: os.Stderr})
 	cmd, rest, err := root.Find(words)
 	if err != nil || cmd == root {
 		t.Errorf("%s: there is no command %q: %v", page, line, err)

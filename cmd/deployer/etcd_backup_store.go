@@ -12,6 +12,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/internal/tempdir"
 	"deployer/objectstore"
+	"deployer/tasks/control/snapshot"
 )
 
 // storeCopy is the copy of a backup in an object store. The files of the backup are in a
@@ -52,12 +53,12 @@ func (s *storeCopy) close() error {
 	return nil
 }
 
-// upload copies the files of the backup to the store, the keys first: a snapshot in
-// the store is therefore a whole backup. When the upload fails, the store has neither
+// upload copies the files of the backup to the store, the snapshot last: a snapshot in
+// the store is therefore a whole backup. When the upload fails, the store has no
 // file.
 func (s *storeCopy) upload(ctx context.Context, out io.Writer) error {
 	var files []string
-	for _, pattern := range []string{"*.keys.age", "*.db"} {
+	for _, pattern := range []string{"*.keys.age", "*" + snapshot.MACSuffix, "*.db"} {
 		found, err := filepath.Glob(filepath.Join(s.dir.Path, pattern))
 		if err != nil {
 			return err

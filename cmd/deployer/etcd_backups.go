@@ -1,105 +1,76 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"deployer/objectstore"
-	"deployer/tasks/control/etcd"
 )
 
 func newEtcdBackups(e env) *cobra.Command {
 	var o runOptions
 	var output string
+	var keys keyFile
 	cmd := &cobra.Command{
-		Use:   "backups [s3://BUCKET/PREFIX]",
-		Short: "List the backups of etcd in an object store",
-		Long: `Backups lists the snapshots of etcd in an S3-compatible object store, oldest first: when
-each was written, its size, and whether the keys of the cluster are beside it. The default
-is the bucket and prefix of cluster.etcd.backup.s3. Its settings and credentials are those
-of deployer etcd backup.`,
-		Example: `  deployer etcd backups s3://backups/prod`,
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "backups [DIRECTORY | s3://BUCKET/PREFIX]",
+		Short: "List the backups of etcd in a directory or an object store",
+		Long: `Backups lists the snapshots of etcd in a directory of this machine or in an S3-compatible object
+store, oldest first: when each was written, its size, whether the keys of the cluster are next
+to it, and whether it is authentic: saved by a holder of the keys of the cluster, with this size
+and, in a store, under this name. For an authentic one it shows when it was saved, which a store
+cannot change: what it presents as the newest may be an old one. The age is the time since then,
+or since it was written. A restore compares the content as well.
+
+Files that are no part of a backup, such as keys without their snapshot, are named at the end.
+
+The keys of the cluster are read from the masters; when none answers, from --keys, a copy of
+the encrypted keys of a backup on this machine, with --identity. The default place is the
+bucket and prefix of cluster.etcd.backup.s3. Its settings and credentials are those of
+deployer etcd backup.`,
+		Example: `  deployer etcd backups /srv/backups
+  deployer etcd backups s3://backups/prod
+  deployer etcd backups --keys 20261123-101502-1a2b.keys.age --identity age.txt`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := keys.valid(); err != nil {
+				return err
+			}
 			p, err := loadCluster(o.Inventory)
 			if err != nil {
 				return err
 			}
-			s := p.Cluster.Etcd.Backup.S3
-			below := objectstore.Location{Bucket: s.Bucket, Key: s.Prefix}
+			place := ""
 			if len(args) > 0 {
-				if below, err = objectstore.ParseLocation(args[0]); err != nil {
-					return usageError(err)
-				}
-			} else if !s.Configured() {
-				return usageError(errors.New("name the backups as s3://BUCKET/PREFIX, or set bucket of cluster.etcd.backup.s3 in the inventory"))
+				place = args[0]
 			}
-			store, err := openObjectStore(p.Cluster)
+			var list *backupList
+			if place == "" || objectstore.IsLocation(place) {
+				list, err = backupsInStore(cmd.Context(), p.Cluster, place)
+			} else {
+				list, err = backupsInDirectory(place)
+			}
 			if err != nil {
 				return err
 			}
-			var objects []objectstore.Object
-			if err := transfer(cmd.Context(), func(ctx context.Context) (err error) {
-				objects, err = store.List(ctx, below)
-				return err
-			}); err != nil {
+			if keys.file != "" {
+				err = keys.compare(list.Backups, p.Cluster.Name)
+			} else {
+				err = compareOnMasters(cmd.Context(), e, o, list.Backups)
+			}
+			if err != nil {
 				return err
 			}
-			list := storedBackups(objects)
+			list.setAges(time.Now())
 			if output == "json" {
-				return printJSON(e.stdout, map[string]any{"backups": list})
+				return printJSON(e.stdout, list)
 			}
-			return printStoredBackups(e.stdout, list)
+			return list.print(e.stdout)
 		},
 	}
 	inventoryFlag(cmd, &o.Inventory)
+	promptFlags(cmd, &o.Prompt)
 	outputFlag(cmd, &output, "text", "json")
+	keys.flags(cmd)
 	return cmd
-}
-
-// storedBackup is a snapshot in an object store.
-type storedBackup struct {
-	Snapshot string    `json:"snapshot"` // s3://..., for deployer etcd restore
-	Written  time.Time `json:"written"`
-	Size     int64     `json:"size"` // in bytes
-	Keys     bool      `json:"keys"` // the keys of the cluster are beside it
-}
-
-// storedBackups returns the snapshots among objects, oldest first.
-func storedBackups(objects []objectstore.Object) []storedBackup {
-	keys := map[string]bool{}
-	for _, o := range objects {
-		if name, ok := strings.CutSuffix(o.Location.Key, ".keys.age"); ok {
-			keys[name] = true
-		}
-	}
-	out := []storedBackup{}
-	for _, o := range objects {
-		if name, ok := strings.CutSuffix(o.Location.Key, ".db"); ok {
-			out = append(out, storedBackup{o.Location.String(), o.Written, o.Size, keys[name]})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b storedBackup) int { return a.Written.Compare(b.Written) })
-	return out
-}
-
-func printStoredBackups(w io.Writer, list []storedBackup) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SNAPSHOT\tWRITTEN\tSIZE\tKEYS")
-	for _, b := range list {
-		keys := "no"
-		if b.Keys {
-			keys = "yes"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", b.Snapshot, b.Written.Format(time.DateTime), etcd.Mebibytes(b.Size), keys)
-	}
-	return table.Flush()
 }

@@ -67,13 +67,16 @@ func readdressEtcd(ctx context.Context, e env, o readdressOptions) error {
 	if err := removeAbandonedSnapshots(); err != nil {
 		return err
 	}
-	newest := &newestSnapshot{}
-	done, err := runWithDisplay(ctx, save, o.progressDisplay(e.stderr, save.Hosts).with(newest), save.Do)
+	newest, lost := &newestSnapshot{}, &lostAddresses{}
+	done, err := runWithDisplay(ctx, save, o.progressDisplay(e.stderr, save.Hosts).with(newest).with(lost), save.Do)
 	if err != nil {
 		return err
 	}
-	if err := readdressOutcome(done, newest); err != nil || o.Check {
+	if err := readdressOutcome(done, newest); err != nil {
 		return err
+	}
+	if o.Check {
+		return lost.print(e.stdout, o.output)
 	}
 	fmt.Fprintf(e.stderr, "snapshot of etcd: %s:%s, revision %s, the most recent of %d\n", newest.host, newest.path, newest.revision, newest.number)
 	id := time.Now().UTC().Format("20060102-150405")
@@ -130,10 +133,7 @@ type newestSnapshot struct {
 
 // Emit keeps the output of the action.
 func (n *newestSnapshot) Emit(e engine.Event) {
-	if e.Type != engine.EventStepEnd || e.Result == nil {
-		return
-	}
-	out := e.Result.Output
+	out := e.ActionOutput()
 	number, ok := out["saved"].(int)
 	if !ok {
 		return

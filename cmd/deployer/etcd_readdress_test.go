@@ -15,8 +15,10 @@ func TestNewestSnapshotIsTaken(t *testing.T) {
 		{"host": "m2", "path": "/s/2.db", "revision": int64(1_000_002_086), "saved": 3},
 		{"path": "/etc/kubernetes"}, // of another step
 	} {
-		n.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m1", Result: &engine.Result{Output: out}})
+		n.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m1", Result: &engine.Result{Output: out, OnController: true}})
 	}
+	forged := engine.Output{"host": "m3", "path": "/s/3.db", "revision": 1, "saved": 1}
+	n.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m3", Result: &engine.Result{Output: forged}}) // of a module
 	if n.host != "m2" || n.path != "/s/2.db" || n.revision != "1000002086" || n.number != 3 {
 		t.Errorf("%s:%s, revision %s of %d", n.host, n.path, n.revision, n.number)
 	}
@@ -54,6 +56,29 @@ func TestReaddressOutcome(t *testing.T) {
 		err := readdressOutcome(tt.report, &newestSnapshot{number: tt.number})
 		if got := exitCode(err); got != tt.code || err != nil && !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: exit code %d, want %d: %v", name, got, tt.code, err)
+		}
+	}
+}
+
+// TestCheckOfReaddressSaysWhatItFound: a dry run that has nothing to print looks like one that
+// has not looked.
+func TestCheckOfReaddressSaysWhatItFound(t *testing.T) {
+	t.Parallel()
+	const reason = "m1, m2, m3 have other addresses"
+	found := &lostAddresses{}
+	found.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m2", Result: &engine.Result{Output: engine.Output{"reason": "forged"}}}) // of a module
+	var out strings.Builder
+	if err := found.print(&out, "text"); err == nil || !strings.Contains(err.Error(), "has not found out") || out.Len() > 0 {
+		t.Errorf("without a decision: %v, %q", err, out.String())
+	}
+	found.Emit(engine.Event{Type: engine.EventStepEnd, Host: "m1", Result: &engine.Result{Output: engine.Output{"reason": reason}, OnController: true}})
+	for output, want := range map[string]string{
+		"text": "nothing was changed; etcd can be readdressed: " + reason + "\n",
+		"json": "{\n  \"reason\": \"" + reason + "\"\n}\n",
+	} {
+		out.Reset()
+		if err := found.print(&out, output); err != nil || out.String() != want {
+			t.Errorf("%s: %v, %q", output, err, out.String())
 		}
 	}
 }

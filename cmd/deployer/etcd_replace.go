@@ -121,12 +121,13 @@ type replacement struct {
 
 // Emit keeps the output.
 func (r *replacement) Emit(e engine.Event) {
-	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["remove_id"] == nil {
+	out := e.ActionOutput()
+	if out["remove_id"] == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.output = e.Result.Output
+	r.output = out
 }
 
 // print prints the steps of the replacement. aside is the directory of the former data.

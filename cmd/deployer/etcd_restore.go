@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"deployer/engine/journal"
+	"deployer/cluster"
 	"deployer/inventory"
 	"deployer/objectstore"
 	"deployer/runs"
+	"deployer/tasks/control/keybackup"
 	"deployer/tasks/control/snapshot"
 )
 
@@ -27,6 +27,11 @@ type restoreOptions struct {
 	keys       string // path of the encrypted keys, or s3://...: the hosts have no part of the cluster yet
 	identity   string
 	ignoreKeys bool
+
+	unauthenticated bool
+	keysStored      bool   // the keys come from an object store
+	mac             string // content of the file with the snapshot's MAC; empty for none
+	name            string // under which the snapshot must have been saved; empty for any
 }
 
 func newEtcdRestore(e env) *cobra.Command {
@@ -55,7 +60,12 @@ Objects of an object store are read with the settings of cluster.etcd.backup.s3 
 environment, see deployer etcd backup, and compared with their SHA-256.
 
 A snapshot is refused when the keys, those of the masters or of the file, do not decrypt
-its Secrets.
+its Secrets, and unless NAME.mac beside it proves that a holder of these keys has saved it
+under this name. Keys of an object store must have the fingerprint that the inventory names
+as cluster.etcd.backup.fingerprint: whoever can write there can encrypt other keys to you.
+--unauthenticated restores without these proofs, such as a backup of a version that wrote
+none: whoever could write to the place of the backup may then have given themselves rights
+in the cluster, or programs to run on its nodes.
 
 deployer resume continues an interrupted restore.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
@@ -74,6 +84,7 @@ deployer resume continues an interrupted restore.`,
 	cmd.Flags().StringVar(&o.keys, "keys", "", "`file` with the encrypted keys of the cluster, or s3://BUCKET/NAME.keys.age, to restore it on empty hosts")
 	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that decrypts it (default: as for encrypted variables)")
 	cmd.Flags().BoolVar(&o.ignoreKeys, "ignore-keys", false, "accept keys that do not belong to the snapshot; Secrets may be unreadable")
+	cmd.Flags().BoolVar(&o.unauthenticated, "unauthenticated", false, "accept a backup that nothing proves to be the cluster's; whoever could write to its place may have planted objects that take over the cluster")
 	o.flags(cmd)
 	return cmd
 }
@@ -93,6 +104,9 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	// of the cluster.
 	r, err := runner.EtcdRestore(given)
 	if err != nil {
+		return err
+	}
+	if err := o.loadMAC(ctx, e.stderr, r.Project.Cluster); err != nil {
 		return err
 	}
 	question := fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)
@@ -117,12 +131,27 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return &exitError{exitRefused, fmt.Errorf("nothing was changed: %w", err)}
 	}
+	keysDigest, err := o.storedKeys()
+	if err != nil {
+		return err
+	}
+	if !o.unauthenticated { // the run verifies the MAC itself, with the keys of the cluster
+		m, err := snapshot.Claim(o.mac, o.name, verified)
+		if err == nil {
+			err = m.RequireKeys(keysDigest)
+		}
+		if err != nil {
+			return &exitError{exitRefused, fmt.Errorf("nothing was changed: %w", snapshot.Unproven(o.snapshot, err))}
+		}
+	}
 	// A resumed run compares the digest: the file may be another one then.
 	given.Extra["etcd_restore_snapshot"], given.Extra["etcd_restore_sha256"] = file, verified.SHA256
+	given.Extra["etcd_restore_mac"], given.Extra["etcd_restore_name"], given.Extra["etcd_restore_unauthenticated"] = o.mac, o.name, o.unauthenticated
 	restore := runner.EtcdRestore
 	if o.keys != "" {
 		restore = runner.EtcdRestoreHosts
-		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"] = o.keys, o.identity
+		given.Extra["etcd_restore_keys"], given.Extra["etcd_restore_identity"], given.Extra["etcd_restore_keys_stored"] = o.keys, o.identity, o.keysStored
+		given.Extra["etcd_restore_keys_sha256"] = keysDigest
 		// The name is that of the content, so that the same command continues an
 		// interrupted restore on empty hosts from any machine.
 		given.Extra["etcd_restore_id"] = verified.SHA256[:16]
@@ -158,111 +187,52 @@ func (o *restoreOptions) keyFiles() error {
 	return nil
 }
 
-// removeFetchedSnapshot removes the copies of a snapshot and its keys that a restore has
-// fetched, from a host or an object store, when no resume needs them any more. removeFetchedSnapshot leaves
-// files of the user, and does nothing for other runs.
-func removeFetchedSnapshot(r *runs.Run) error {
-	dir, err := fetchedSnapshots()
-	reads := strings.HasPrefix(r.Verb, "etcd-restore") || r.Verb == "etcd-readdress"
-	if err != nil || !reads {
-		return err
+// storedKeys returns the SHA-256 of the file with the keys when it comes from an object store: they
+// must be those that were saved with the snapshot. A file of this machine is the user's word.
+func (o *restoreOptions) storedKeys() (string, error) {
+	if !o.keysStored {
+		return "", nil
 	}
-	for _, variable := range []string{"etcd_restore_snapshot", "etcd_restore_keys"} {
-		file, _ := r.Extra[variable].(string)
-		if filepath.Dir(file) != dir {
-			continue
-		}
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing the copy of the backup: %w", err)
-		}
-	}
-	return nil
+	return keybackup.Digest(o.keys)
 }
 
-// fetchedSnapshots returns the directory of the copies of snapshots, and of their keys, that
-// restores have fetched from hosts and object stores.
-func fetchedSnapshots() (string, error) {
-	state, err := journal.Dir()
-	return filepath.Join(filepath.Dir(state), "etcd-restore"), err
-}
-
-// resumableFor is the time after which the copies of a restore that never ended are removed.
-// deployer resume needs them until then.
-const resumableFor = 7 * 24 * time.Hour
-
-// removeAbandonedSnapshots removes the copies of snapshots and keys that restores have fetched
-// which did not end. removeAbandonedSnapshots leaves files of other names.
-func removeAbandonedSnapshots() error {
-	dir, err := fetchedSnapshots()
-	if err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("looking for copies of abandoned restores: %w", err)
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < resumableFor || !fetchedName.MatchString(e.Name()) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("removing the copy of an abandoned restore: %w", err)
-		}
-	}
-	return nil
-}
-
-// fetchedName matches the names of copies, ID.db and ID.keys.age, and of partial downloads.
-var fetchedName = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}\.(db|keys\.age)(\.part)?$`)
-
-// file returns the path of the snapshot on this machine. One of a host is fetched.
-func (o restoreOptions) file(ctx context.Context, e env, r *runs.Run, id string) (string, error) {
+// host returns the host of a snapshot HOST:PATH; empty for a file of this machine or a store.
+func (o *restoreOptions) host(c *cluster.Cluster) string {
 	host, path, remote := strings.Cut(o.snapshot, ":")
-	if _, known := r.Project.Cluster.Nodes[host]; !remote || !known || !filepath.IsAbs(path) {
-		file, err := filepath.Abs(o.snapshot)
-		if err != nil {
-			return "", err
-		}
-		if info, err := os.Stat(file); err != nil {
-			return "", usageError(fmt.Errorf("reading the snapshot: %w", err))
-		} else if !info.Mode().IsRegular() {
-			return "", usageError(fmt.Errorf("%s is not a file", o.snapshot))
-		}
-		return file, nil
+	if _, known := c.Nodes[host]; !remote || !known || !filepath.IsAbs(path) {
+		return ""
 	}
-	return o.fetchSnapshot(ctx, e, r, host, path, id)
+	return host
 }
 
-// fetchSnapshot copies a snapshot of a host to this machine, as ID.db, and returns its path.
-func (o runOptions) fetchSnapshot(ctx context.Context, e env, r *runs.Run, host, path, id string) (string, error) {
-	dir, err := fetchedSnapshots()
+// localFile returns the absolute path of a snapshot of this machine.
+func (o *restoreOptions) localFile() (string, error) {
+	file, err := filepath.Abs(o.snapshot)
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, id+".db")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+	if info, err := os.Stat(file); err != nil {
+		return "", usageError(fmt.Errorf("reading the snapshot: %w", err))
+	} else if !info.Mode().IsRegular() {
+		return "", usageError(fmt.Errorf("%s is not a file", o.snapshot))
 	}
-	given, err := o.resolve()
+	return file, nil
+}
+
+// file returns the path of the snapshot on this machine. One of a host is fetched, with its MAC.
+func (o *restoreOptions) file(ctx context.Context, e env, r *runs.Run, id string) (string, error) {
+	host := o.host(r.Project.Cluster)
+	if host == "" {
+		return o.localFile()
+	}
+	path := strings.TrimPrefix(o.snapshot, host+":")
+	file, err := o.fetchSnapshot(ctx, e, r, host, path, id)
 	if err != nil {
 		return "", err
 	}
-	given.Verb, given.Limit = "fetch", host
-	fetch, err := newRunner(e).Task(map[string]any{"name": "the snapshot", "fetch": map[string]any{"src": path, "dest": file, "flat": true, "max_mib": 16384}}, given)
-	if err != nil {
+	if err := o.fetchMAC(ctx, e, r, host, path, id); err != nil {
 		return "", err
 	}
-	fetch.ShareCredentials(r)
-	done, err := runWithDisplay(ctx, fetch, o.progressDisplay(e.stderr, fetch.Hosts), fetch.Do)
-	if err != nil {
-		return "", err
-	}
-	for _, h := range done.Broken() {
-		return "", &exitError{exitFailed, fmt.Errorf("reading the snapshot from %s: %s", h.Host, h.Failure.Message)}
-	}
+	o.printSaved(e.stderr)
 	return file, nil
 }

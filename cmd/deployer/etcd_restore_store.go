@@ -10,6 +10,12 @@ import (
 	"deployer/objectstore"
 )
 
+// The maximum sizes in bytes of a backup's files: etcd recommends databases of 8 GiB at most.
+const (
+	maxStoredSnapshot = 16 << 30
+	maxStoredKeys     = 16 << 20
+)
+
 // fetchFromStore reads the snapshot and the keys that the options name in an object store
 // into the directory of fetched snapshots, and lets the options name those files. id begins
 // their names. When it fails, it leaves no file.
@@ -30,7 +36,8 @@ func (o *restoreOptions) fetchFromStore(ctx context.Context, c *cluster.Cluster,
 	for _, f := range []struct {
 		path   *string
 		suffix string
-	}{{&o.keys, ".keys.age"}, {&o.snapshot, ".db"}} {
+		limit  int64
+	}{{&o.keys, ".keys.age", maxStoredKeys}, {&o.snapshot, ".db", maxStoredSnapshot}} {
 		if !objectstore.IsLocation(*f.path) {
 			continue
 		}
@@ -42,11 +49,12 @@ func (o *restoreOptions) fetchFromStore(ctx context.Context, c *cluster.Cluster,
 		if err != nil {
 			return err
 		}
+		o.keysStored = o.keysStored || f.path == &o.keys
 		file := filepath.Join(dir, id+f.suffix)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
-		if err := transfer(ctx, func(ctx context.Context) error { return store.Download(ctx, from, file) }); err != nil {
+		if err := transfer(ctx, func(ctx context.Context) error { return store.Download(ctx, from, file, f.limit) }); err != nil {
 			return err
 		}
 		*f.path, fetched = file, append(fetched, file)

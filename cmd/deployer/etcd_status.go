@@ -13,6 +13,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/runs"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/report"
@@ -80,14 +81,15 @@ type etcdMembers struct {
 
 // Emit implements engine.Sink.
 func (m *etcdMembers) Emit(e engine.Event) {
-	if e.Type != engine.EventStepEnd || e.Result == nil || e.Result.Output["snapshot_host"] == nil {
+	out := e.ActionOutput()
+	if out["snapshot_host"] == nil {
 		return
 	}
 	var found struct {
 		Members []cluster.EtcdMemberState `json:"members"`
 		Others  []cluster.EtcdMemberState `json:"others"`
 	}
-	if e.Result.Output.Decode(&found) != nil {
+	if out.Decode(&found) != nil {
 		return // the output of another task
 	}
 	m.mu.Lock()
@@ -98,6 +100,9 @@ func (m *etcdMembers) Emit(e engine.Event) {
 func printEtcdStatus(w io.Writer, members []cluster.EtcdMemberState, problems []report.Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tMEMBER\tSTATE\tVERSION\tREVISION\tDATABASE\tIN USE\tUNUSED")
+	for i := range members {
+		sanitize.Fields(&members[i])
+	}
 	listed := slices.ContainsFunc(members, func(m cluster.EtcdMemberState) bool { return m.Listed })
 	for _, m := range members {
 		host, id := cmp.Or(m.Host, "("+cmp.Or(m.Member, strings.Join(m.PeerURLs, ","))+")"), cmp.Or(m.ID, "-")

@@ -65,7 +65,7 @@ func TestBackupInObjectStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"20261123-101502.db": "snapshot", "20261123-101502.keys.age": "keys"} {
+	for name, content := range map[string]string{"20261123-101502.db": "snapshot", "20261123-101502.keys.age": "keys", "20261123-101502.mac": "mac"} {
 		if err := os.WriteFile(filepath.Join(backup.dir.Path, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestBackupInObjectStore(t *testing.T) {
 	if err := backup.upload(t.Context(), &printed); err != nil {
 		t.Fatal(err)
 	}
-	if want := "copied to s3://backups/prod/20261123-101502.keys.age\ncopied to s3://backups/prod/20261123-101502.db\n"; printed.String() != want {
+	if want := "copied to s3://backups/prod/20261123-101502.keys.age\ncopied to s3://backups/prod/20261123-101502.mac\ncopied to s3://backups/prod/20261123-101502.db\n"; printed.String() != want {
 		t.Errorf("it prints %q, want %q", printed.String(), want)
 	}
 	requireTexts(t, deployer(exitOK, "etcd", "backups"), "s3://backups/prod/20261123-101502.db", "0.0 MiB", "yes")

@@ -57,7 +57,7 @@ func TestSnapshotOfABackup(t *testing.T) {
 	t.Parallel()
 	online, offline := &upgradeResults{}, &upgradeResults{}
 	emit := func(u *upgradeResults, host string, out engine.Output) {
-		u.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out}})
+		u.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out, OnController: out["saved"] != nil}})
 	}
 	emit(online, "m2", engine.Output{"path": "/s/1.db", "revision": float64(7)})
 	emit(offline, "m1", engine.Output{"path": "/s/1.db", "revision": float64(7)})
@@ -65,6 +65,12 @@ func TestSnapshotOfABackup(t *testing.T) {
 	emit(offline, "m1", engine.Output{"host": "m3", "path": "/s/1.db", "revision": int64(9), "saved": 2})
 	if online.snapshotHost() != "m2" || offline.snapshot != "m3:/s/1.db" {
 		t.Errorf("%s, %s", online.snapshot, offline.snapshot)
+	}
+	hostile := &upgradeResults{}
+	emit(hostile, "m2", engine.Output{"path": "/s/1.db", "revision": float64(7)})
+	emit(hostile, "m3", engine.Output{"host": "m1", "path": "/s/9.db", "revision": float64(9), "fingerprint": "forged", "changes": []any{map[string]any{"component": "etcd", "host": "m1"}}})
+	if hostile.snapshot != "m2:/s/1.db" || hostile.fingerprint != "" || hostile.changes != nil {
+		t.Errorf("a module of one host decides: %+v", hostile)
 	}
 }
 
@@ -123,8 +129,10 @@ func TestDamagedSnapshotIsRefused(t *testing.T) {
 			}
 		}
 	}
+	_, stderrText := s.deployer(exitRefused, "etcd", "restore", "whole.db", "--yes", "--cluster", "prod")
+	requireTexts(t, stderrText, "nothing was changed: ", "it has no MAC", "--unauthenticated")
 	var out, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"etcd", "restore", "whole.db", "--yes", "--cluster", "prod"}, strings.NewReader(""), &out, &stderr); code == exitOK || strings.Contains(stderr.String(), "nothing was changed: ") {
+	if code := run(t.Context(), []string{"etcd", "restore", "whole.db", "--yes", "--cluster", "prod", "--unauthenticated"}, strings.NewReader(""), &out, &stderr); code == exitOK || strings.Contains(stderr.String(), "nothing was changed: ") {
 		t.Errorf("a whole snapshot ends with exit code %d before hosts are reached: %s", code, stderr.String())
 	}
 }

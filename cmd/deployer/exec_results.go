@@ -49,7 +49,7 @@ func newExecResult(host string, r *engine.Result) execResult {
 	if r.Change != nil {
 		for _, effect := range r.Change.Effects {
 			if effect.Kind != engine.EffectCommand {
-				out.Effects = append(out.Effects, strings.TrimSpace(fmt.Sprintf("%s %s: %s\n%s", effect.Kind, effect.Target, effect.Action, effect.Diff)))
+				out.Effects = append(out.Effects, strings.TrimSpace(fmt.Sprintf("%s %s: %s\n%s", effect.Kind, effect.Target, effect.Phrase(), effect.Diff)))
 			}
 		}
 	}

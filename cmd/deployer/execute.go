@@ -42,11 +42,20 @@ func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Con
 
 // execute runs r, shows its progress and summary, and returns its exit code.
 func execute(ctx context.Context, e env, r *runs.Run, o runOptions) error {
-	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()), r.Do)
+	if e.started != nil {
+		e.started(r)
+		return nil
+	}
+	remaining, blocked := &runs.CheckRows{Roles: finalRoles}, &drainWarnings{}
+	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(remaining).with(blocked), r.Do)
 	if report == nil {
 		return printDrift(e, err)
 	}
-	return firstError(err, finishRun(e, r, report, o))
+	outcome := finishRun(e, r, report, o)
+	if o.Check && o.output == "text" {
+		printBlockedPods(e.stdout, blocked.lines)
+	}
+	return firstError(err, firstError(outcome, showRemaining(e, o, remaining)))
 }
 
 // firstError returns the error of a run's log or connections, or else the outcome of

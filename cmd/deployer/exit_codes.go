@@ -29,8 +29,8 @@ var exitCodes = []docgen.ExitCode{
 	{Code: exitUsage, Meaning: "unknown command or flag, or invalid input; no host was contacted. With --detailed-exitcode: the cluster differs from the inventory, or did; wrong input is 1 then"},
 	{Code: exitPartial, Meaning: "the run completed without some hosts, within the failure budget, or a revert could not restore everything; the summary names the rest"},
 	{Code: exitRefused, Meaning: "refused before any change: hosts failed the checks or were unreachable, another run holds their lock, or they differ from the plan"},
-	{Code: exitUnhealthy, Meaning: "verify or diagnose found problems"},
-	{Code: exitRestored, Meaning: "a change failed on the first hosts of a rollout: their previous state is restored and passes its gates, and the other hosts are unchanged. With --auto-rollback: an upgrade failed, and all hosts have their previous state again"},
+	{Code: exitUnhealthy, Meaning: "verify, status or diagnose found problems; install or apply has done its work, and problems remain that no run repairs"},
+	{Code: exitRestored, Meaning: "a change failed on the first hosts of a rollout: what the rollout had changed on them is restored and passes its gates, and it changed no other hosts; the summary names changes of earlier steps, which stay. With --auto-rollback: an upgrade failed, and all hosts have their previous state again"},
 	{Code: exitQuorumLost, Meaning: "etcd has lost its quorum, and nothing was changed: bring members back, or restore a backup with deployer etcd restore"},
 	{Code: exitInterrupted, Meaning: "interrupted by the user; the same command continues where the run stopped"},
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine/journal"
+	"deployer/engine/sanitize"
 	"deployer/project"
 	"deployer/runs"
 	"deployer/runs/history"
@@ -70,7 +71,7 @@ func (o historyOptions) open(ctx context.Context, c runs.Runner, e env, suffice 
 		return local, nil
 	}
 	for _, host := range slices.Sorted(maps.Keys(fetched.Failed)) {
-		fmt.Fprintf(e.stderr, "deployer: records of %s: %v\n", host, fetched.Failed[host])
+		fmt.Fprintf(e.stderr, "deployer: records of %s: %s\n", host, sanitize.Line(fetched.Failed[host].Error()))
 	}
 	return fetched, nil
 }
@@ -109,6 +110,30 @@ func (o historyOptions) hasRun(cmd *cobra.Command, args []string) func([]*histor
 		}
 		return len(all) > 0
 	}
+}
+
+// findRun returns the run that newestOf selects. It fails when the inventory of -i has none.
+func (o historyOptions) findRun(cmd *cobra.Command, known *history.History, args []string) (*history.Entry, error) {
+	all, err := known.List()
+	selected := o.newestOf(cmd, args, all)
+	if len(selected) == 0 && cmd.Flags().Changed("inventory") && err == nil {
+		return nil, usageError(fmt.Errorf("there is no run of %s, on this machine or on the hosts that were asked", o.Inventory))
+	}
+	return findRun(known, selected)
+}
+
+// newestOf returns the arguments of a command that shows a run: with -i and without a name, the
+// newest run of the inventory.
+func (o historyOptions) newestOf(cmd *cobra.Command, args []string, all []*history.Entry) []string {
+	if len(args) > 0 || !cmd.Flags().Changed("inventory") {
+		return args
+	}
+	for _, r := range all {
+		if o.ofInventory(r) {
+			return []string{r.Header.Run}
+		}
+	}
+	return args
 }
 
 // selectRun selects the named run, or the newest, with the runs that it reverts.
@@ -208,34 +233,6 @@ func selectUpgrade(args []string, inventory string) func([]*history.Entry) []str
 		}
 		return append(runs.UpgradeChain(all, inventory, ""), runs.Undecided(all, inventory)...)
 	}
-}
-
-// confirmRecord shows where the record of a run of another machine was found, and prompts
-// for what it adds to the inventory and the playbook.
-func confirmRecord(e env, r *history.Entry, given runs.Options, yes bool) error {
-	if !printRecord(e, "resuming", r, given) {
-		return nil
-	}
-	return requireYes(e, yes, "Continue the run with this?")
-}
-
-// printRecord shows where the record of a run of another machine was found, and what it
-// adds to the inventory and the playbook. printRecord reports whether it adds something. A run of
-// this machine, or without a log (nil), adds nothing.
-func printRecord(e env, doing string, r *history.Entry, given runs.Options) bool {
-	if r == nil || r.Here {
-		return false
-	}
-	fmt.Fprintf(e.stderr, "%s run %s of %s, found: %s\n", doing, r.Header.Run, r.Header.By, strings.Join(r.Places(), ", "))
-	claims := history.Claims(r.Header, given.Extra)
-	if len(claims) == 0 {
-		return false
-	}
-	fmt.Fprintf(e.stderr, "only the record of these hosts says:\n")
-	for _, c := range claims {
-		fmt.Fprintf(e.stderr, "  %s\n", c)
-	}
-	return true
 }
 
 // rememberPasswords returns a prompter that asks for the login password and for the

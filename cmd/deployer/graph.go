@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine/diagram"
+	"deployer/engine/lang"
 	"deployer/engine/program"
 	"deployer/inventory"
 	"deployer/runs"
@@ -41,6 +42,7 @@ dot, for Graphviz.`,
 			if err != nil {
 				return err
 			}
+			printUnchecked(e, r)
 			return drawProgram(e.stdout, r, format, fold)
 		},
 	}
@@ -54,6 +56,7 @@ dot, for Graphviz.`,
 
 // graphedRun returns a run of a playbook or, without one, of an install.
 func graphedRun(c runs.Runner, o runs.Options, args []string) (*runs.Run, error) {
+	c.Lookups = lang.UnknownLookups()
 	if len(args) == 1 {
 		o.Playbook = args[0]
 		return c.Playbook(o)

@@ -10,8 +10,8 @@ func newInventoryCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "inventory",
 		GroupID: "input",
-		Short:   "List hosts, show the origin of settings, draw the groups, import from Ansible",
-	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryImport(e))
+		Short:   "List hosts, show the origin of settings, draw the groups, choose node addresses, import from Ansible",
+	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryAddresses(e), newInventoryImport(e))
 }
 
 // readInventory reads an inventory without resolving its cluster, which it may not

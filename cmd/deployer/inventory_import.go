@@ -23,8 +23,9 @@ func newInventoryImport(e env) *cobra.Command {
 		Long: `Import converts an inventory of Ansible: a file in INI or YAML form, a directory of
 such files, or the JSON output of ` + "`ansible-inventory --list`" + `, with the group_vars
 and host_vars beside it. It converts groups, hosts, variables and connection
-settings; from an inventory of Kubespray also the roles and the cluster settings that
-have an equivalent. It lists all other settings with their position, on standard
+settings, so that each host has the values that Ansible gives it; from an inventory of
+Kubespray also the roles and the cluster settings that have an equivalent. It lists all
+other settings and values, and those of ansible.cfg, with their position, on standard
 error and at the end of the file. No host is contacted.`,
 		Example: `  deployer inventory import hosts.ini -f inventory.yaml
   deployer inventory import kubespray/inventory/mycluster -f inventory.yaml`,
@@ -101,8 +102,8 @@ func printImport(w io.Writer, file string, source *importer.Source, result *impo
 	}
 	if file == "" {
 		file = "inventory.yaml"
-	} else if old := varDirs(filepath.Dir(file)); len(old) > 0 && result.Kubespray {
-		fmt.Fprintf(w, "%[2]s has the variables of %[1]s, which deployer would read again: move %[1]s away, or %[2]s to another directory\n",
+	} else if old := varDirs(filepath.Dir(file)); len(old) > 0 {
+		fmt.Fprintf(w, "%[2]s would read %[1]s too, over its own variables and by other rules (yes is a text): move %[1]s away, or %[2]s to another directory\n",
 			strings.Join(old, " and "), file)
 	}
 	if _, err := inventory.Parse(file, result.Text); err != nil {

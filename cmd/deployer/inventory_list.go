@@ -45,19 +45,21 @@ NAME, !NAME removes them: "minion,!rack1".`,
 
 // hostRow is a row of inventory list.
 type hostRow struct {
-	Name    string            `json:"name"`
-	Address string            `json:"address"`
-	User    string            `json:"user"`
-	Port    int               `json:"port"`
-	Roles   []string          `json:"roles"`
-	Groups  []string          `json:"groups"`
-	Labels  map[string]string `json:"labels"`
-	Taints  []string          `json:"taints"`
-	Pos     strictyaml.Pos    `json:"pos"`
+	Name     string            `json:"name"`
+	Address  string            `json:"address"`
+	Node     string            `json:"node_address,omitempty"`
+	External string            `json:"external_address,omitempty"`
+	User     string            `json:"user"`
+	Port     int               `json:"port"`
+	Roles    []string          `json:"roles"`
+	Groups   []string          `json:"groups"`
+	Labels   map[string]string `json:"labels"`
+	Taints   []string          `json:"taints"`
+	Pos      strictyaml.Pos    `json:"pos"`
 }
 
 func rowOf(h inventory.Host, t ssh.Target) hostRow {
-	return hostRow{Name: h.Name, Address: h.Address, User: t.Login(), Port: t.SSHPort(), Pos: h.Pos, Labels: h.Labels,
+	return hostRow{Name: h.Name, Address: h.Address, Node: h.NodeAddress, External: h.ExternalAddress, User: t.Login(), Port: t.SSHPort(), Pos: h.Pos, Labels: h.Labels,
 		Roles: append([]string{}, h.Roles...), Groups: append([]string{}, h.Groups...), Taints: append([]string{}, h.Taints...)}
 }
 

@@ -68,6 +68,11 @@ func printOrigins(w io.Writer, h inventory.Host, origins []inventory.Origin, ope
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "host\t%s\t%s\n", h.Name, h.Pos)
 	fmt.Fprintf(t, "address\t%s\n", h.Address)
+	for _, further := range []struct{ key, address string }{{"node_address", h.NodeAddress}, {"external_address", h.ExternalAddress}} {
+		if further.address != "" {
+			fmt.Fprintf(t, "%s\t%s\n", further.key, further.address)
+		}
+	}
 	fmt.Fprintf(t, "roles\t%s\n", dash(h.Roles))
 	fmt.Fprintf(t, "groups\t%s\n", dash(h.Groups))
 	for _, o := range origins {

@@ -19,7 +19,7 @@ var updateGolden = flag.Bool("update", false, "rewrite golden files and generate
 func runVerb(t *testing.T, constructor func(env) *cobra.Command, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
-	e := env{strings.NewReader(""), &out, &out}
+	e := env{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
 	root := &cobra.Command{Use: "deployer", SilenceUsage: true, SilenceErrors: true}
 	root.AddGroup(&cobra.Group{ID: "input", Title: "Before it runs:"})
 	cmd := constructor(e)

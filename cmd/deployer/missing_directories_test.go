@@ -48,12 +48,12 @@ func TestCheckFindsMissingDirectories(t *testing.T) {
 		"directory that a command may create":                                  {"- command: 'true'\n- file: {path: /no/x, content: x}", ""},
 		"directory after a command with changed_when: false":                   {"- {command: 'true', changed_when: false}\n- file: {path: /no/x, content: x}", ""},
 		"directory that a new user may have":                                   {"- user: {name: joe}\n- file: {path: /no/x, content: x}", ""},
-		"directory after a task whose condition is unknown":                    {"- {file: {path: /there/y}, when: not run.check}\n- file: {path: /no/x, content: x}", ""},
-		"directory after a delegated task":                                     {"- {file: {path: /there/y}, delegate_to: n001}\n- file: {path: /no/x, content: x}", ""},
-		"missing directory on the delegate":                                    {"- {file: {path: /no/x}, delegate_to: n001}", ""},
-		"task that depends on the result of an unknown task":                   {"- {file: {path: /there/y}, register: r}\n- {file: {path: /no/x}, when: r.changed}", ""},
-		"rescued": {"- block: [file: {path: /no/x}]\n  rescue: [directory: {path: /no}]", ""},
-		"ignored": {"- {file: {path: /no/x}, ignore_errors: true}\n- file: {path: /there/x}", ""},
+		"directory after a task whose condition is unknown":                    {"- {file: {path: /there/y, content: x}, when: not run.check}\n- file: {path: /no/x, content: x}", ""},
+		"directory after a delegated task":                                     {"- {file: {path: /there/y, content: x}, delegate_to: n001}\n- file: {path: /no/x, content: x}", ""},
+		"missing directory on the delegate":                                    {"- {file: {path: /no/x, content: x}, delegate_to: n001}", ""},
+		"task that depends on the result of an unknown task":                   {"- {file: {path: /there/y, content: x}, register: r}\n- {file: {path: /no/x, content: x}, when: r.changed}", ""},
+		"rescued": {"- block: [file: {path: /no/x, content: x}]\n  rescue: [directory: {path: /no}]", ""},
+		"ignored": {"- {file: {path: /no/x, content: x}, ignore_errors: true}\n- file: {path: /there/x, content: x}", ""},
 	} {
 		s.write("site.yaml", "- hosts: all\n  tasks:\n    "+strings.ReplaceAll(tt.tasks, "\n", "\n    ")+"\n")
 		var output bytes.Buffer

@@ -36,6 +36,9 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool, estimate estimat
 		fmt.Fprintf(w, "restarted: %s\n", strings.Join(names, ", "))
 	}
 	printDrained(w, p)
+	for _, c := range p.Changes {
+		printBlockedPods(w, blockedPods(c.Effects))
+	}
 	if hosts := rebootedHosts(p); len(hosts) > 0 {
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/plan"
+	"deployer/engine/sanitize"
 	"deployer/inventory"
 )
 
@@ -60,7 +61,7 @@ func printChange(w io.Writer, c plan.Change, own string, diffs, all bool, printe
 		if e.Kind == "" {
 			continue
 		}
-		fmt.Fprintf(w, "      %s %s: %s", e.Kind, e.Target, e.Action)
+		fmt.Fprintf(w, "      %s %s: %s", sanitize.Line(string(e.Kind)), sanitize.Line(e.Target), sanitize.Line(e.Phrase()))
 		if e.Secret {
 			fmt.Fprint(w, " (secret content is not shown)")
 		}
@@ -127,10 +128,11 @@ func changedHosts(p *plan.Plan) []string {
 // restartedUnits returns the targets of restarts.
 func restartedUnits(p *plan.Plan) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, c := range p.Changes {
 		for _, e := range c.Effects {
-			if e.Kind == engine.EffectRestart && !slices.Contains(out, e.Target) {
-				out = append(out, e.Target)
+			if e.Kind == engine.EffectRestart && !seen[e.Target] {
+				seen[e.Target], out = true, append(out, sanitize.Line(e.Target))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +33,8 @@ func printSurvey(w io.Writer, name string, r compare.Result) {
 	printLeftCordoned(w, r.LeftCordoned)
 	printVersions(w, "older", r.Older)
 	printVersions(w, "newer", r.Newer)
-	printBroken(w, r.Broken)
+	printBroken(w, "broken", r.Broken)
+	printBroken(w, "problems that no run repairs", r.Problems)
 	printReplacements(w, r.Replacements)
 	fmt.Fprintln(w)
 }
@@ -72,18 +74,18 @@ func printVersions(w io.Writer, word string, list []compare.Versioned) {
 	}
 }
 
-func printBroken(w io.Writer, list []compare.Broken) {
+func printBroken(w io.Writer, title string, list []compare.Broken) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "  broken:")
+	fmt.Fprintf(w, "  %s:\n", title)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, b := range list[:min(len(list), shownBroken)] {
 		text := b.Detail
 		if b.Fix != "" {
 			text += "; " + b.Fix
 		}
-		fmt.Fprintf(table, "    %s\t%s\t%s\n", b.Host, b.Component, strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintf(table, "    %s\t%s\t%s\n", cmp.Or(b.Host, "cluster"), b.Component, strings.ReplaceAll(text, "\n", " "))
 	}
 	_ = table.Flush()
 	if more := len(list) - shownBroken; more > 0 {

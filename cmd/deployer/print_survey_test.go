@@ -22,6 +22,7 @@ func TestPrintSurvey(t *testing.T) {
 			{Host: "n2", Component: "kubelet", Found: "v1.35.4", Wanted: "v1.36.3"},
 		},
 		Broken:       []compare.Broken{{Host: "m2", Component: "etcd", Detail: "its member\ndoes not serve", Fix: "look at journalctl -u etcd"}},
+		Problems:     []compare.Broken{{Component: "webhook x", Detail: "its Service a/b does not exist", Fix: "kubectl delete"}, {Host: "n1", Component: "CNI configuration", Detail: "x sorts before y"}},
 		Replacements: []compare.Replacement{{Host: "m2"}, {Host: "m1", Blocked: "without it 1 of 3 members serve, and a majority is 2"}},
 	})
 	want := `cluster prod: running
@@ -34,12 +35,29 @@ func TestPrintSurvey(t *testing.T) {
     to upgrade: deployer apply --upgrade, or deployer upgrade with its options
   broken:
     m2  etcd  its member does not serve; look at journalctl -u etcd
+  problems that no run repairs:
+    cluster  webhook x          its Service a/b does not exist; kubectl delete
+    n1       CNI configuration  x sorts before y
   machines that may be replaced, one at a time in this order: m2
   m1 must not be replaced now: without it 1 of 3 members serve, and a majority is 2
 
 `
 	if b.String() != want {
 		t.Errorf("printed\n%s", b.String())
+	}
+}
+
+// TestRemainingProblems: a cluster without differences whose survey has found problems is not
+// reported as equal.
+func TestRemainingProblems(t *testing.T) {
+	c := &reconciliation{}
+	if err := c.remaining(); err != nil {
+		t.Errorf("no problem: %v", err)
+	}
+	c.found.Problems = []compare.Broken{{Component: "webhook x"}}
+	c.found.Broken = []compare.Broken{{Host: "n1", Component: "kube-proxy"}}
+	if err := c.remaining(); exitCode(err) != exitUnhealthy || !strings.Contains(err.Error(), "2 problems") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"deployer/engine/program"
@@ -12,7 +11,9 @@ import (
 
 // printProgram prints the plays of a run with their hosts, and their tasks in order,
 // each with position and tags.
-func printProgram(w io.Writer, r *runs.Run) error {
+func printProgram(e env, r *runs.Run) error {
+	printUnchecked(e, r)
+	w := e.stdout
 	for _, p := range r.Program.Plays {
 		matched, err := r.Project.Match(p.Hosts)
 		if err != nil {
@@ -27,6 +28,13 @@ func printProgram(w io.Writer, r *runs.Run) error {
 		}
 	}
 	return nil
+}
+
+// printUnchecked prints what could not be checked without evaluating a lookup.
+func printUnchecked(e env, r *runs.Run) {
+	for _, note := range r.Program.Unchecked {
+		fmt.Fprintf(e.stderr, "deployer: %v\n", note)
+	}
 }
 
 func describeTask(t *program.Task) string {

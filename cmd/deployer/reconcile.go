@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"deployer/cluster/compare"
 	"deployer/engine/plan"
@@ -44,7 +45,8 @@ type reconciliation struct {
 	applyOptions
 	runner runs.Runner
 	given  runs.Options
-	survey *runs.Run // the first one, which has prompted for passwords
+	survey *runs.Run      // the first one, which has prompted for passwords
+	found  compare.Result // of the last survey
 }
 
 // reconcile compares the cluster with its inventory and removes the differences. reconcile
@@ -70,7 +72,7 @@ func reconcile(ctx context.Context, e env, o applyOptions) error {
 	if o.Check {
 		return firstError(err, errDiffers)
 	}
-	if found, err = c.examine(ctx); err != nil {
+	if found, err = c.examineStarted(ctx); err != nil {
 		return err
 	}
 	decision = c.decide(found)
@@ -93,7 +95,7 @@ func (c *reconciliation) carryOut(ctx context.Context, decision compare.Decision
 	case compare.ActionInstall:
 		return c.installNew(ctx)
 	case compare.ActionRepair:
-		return c.planAndApply(ctx, c.runner.Repair)
+		return firstError(c.planAndApply(ctx, c.runner.Repair), c.remaining())
 	case compare.ActionUpgrade:
 		return c.planAndUpgrade(ctx)
 	}
@@ -102,6 +104,39 @@ func (c *reconciliation) carryOut(ctx context.Context, decision compare.Decision
 
 // examine surveys the cluster and prints what it found.
 func (c *reconciliation) examine(ctx context.Context) (*runs.SurveyResult, error) {
+	found, err := c.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return found, c.showSurvey(c.stdout, c.survey.Project.Cluster.Name, found.Result)
+}
+
+// readyWithin is the time that components have to report that they are ready after the services
+// were started: a kubelet that has started counts a pod as not ready until its first probe, whose
+// period is 10 s by default.
+const readyWithin = time.Minute
+
+// examineStarted surveys the cluster after its services were started, again until nothing is
+// broken or readyWithin has passed, and prints what it found last.
+func (c *reconciliation) examineStarted(ctx context.Context) (*runs.SurveyResult, error) {
+	for deadline := time.Now().Add(readyWithin); ; {
+		found, err := c.observe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if c.remaining() == nil || time.Now().After(deadline) {
+			return found, c.showSurvey(c.stdout, c.survey.Project.Cluster.Name, found.Result)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, exitSilently(exitInterrupted)
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+// observe surveys the cluster.
+func (c *reconciliation) observe(ctx context.Context) (*runs.SurveyResult, error) {
 	survey, err := c.runner.Survey(c.given)
 	if err != nil {
 		return nil, err
@@ -114,8 +149,8 @@ func (c *reconciliation) examine(ctx context.Context) (*runs.SurveyResult, error
 	if found.Report.Interrupted {
 		return nil, exitSilently(exitInterrupted)
 	}
-	c.survey = survey
-	return found, c.showSurvey(c.stdout, survey.Project.Cluster.Name, found.Result)
+	c.survey, c.found = survey, found.Result
+	return found, nil
 }
 
 // share spares a run the prompts of the first survey.
@@ -127,6 +162,16 @@ func (c *reconciliation) share(r *runs.Run) {
 
 func (c *reconciliation) decide(found *runs.SurveyResult) compare.Decision {
 	return compare.Decide(found.Result, compare.Rules{Upgrade: c.upgrade, Protected: c.survey.Protected()})
+}
+
+// remaining returns exit code 5 when the survey has found problems although no host differs from
+// the inventory.
+func (c *reconciliation) remaining() error {
+	n := len(c.found.Broken) + len(c.found.Problems)
+	if n == 0 {
+		return nil
+	}
+	return &exitError{exitUnhealthy, fmt.Errorf("no host differs from the inventory, and the survey above shows %s", plural(n, "problem"))}
 }
 
 // installNew installs a cluster. Its plan would list everything, so none is shown.

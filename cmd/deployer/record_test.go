@@ -22,7 +22,7 @@ func (s *testSite) recordOn(host int, run string) (header *journal.Header, event
 		s.t.Fatal(err)
 	}
 	var lines strings.Builder
-	content, err := record.Decode(run, data, func(h *journal.Header, e *engine.Event, line []byte) error {
+	content, err := record.Decode(s.t.Context(), run, data, func(h *journal.Header, e *engine.Event, line []byte) error {
 		if h != nil {
 			header = h
 		} else {

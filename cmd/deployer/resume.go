@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"deployer/runs"
+	"deployer/shellquote"
 )
 
 func newResumeCommand(e env) *cobra.Command {
 	var o runOptions
 	var from historyOptions
 	var allowChanged, yes bool
+	var step ciStep
 	cmd := &cobra.Command{
 		Use:     "resume [RUN]",
 		GroupID: "runs",
@@ -33,8 +37,9 @@ refuses when the inventory, the playbook or deployer itself has changed since, u
 A run of another machine is resumed from the record that hosts keep of it, with
 --from-hosts or when this machine has no such run. It needs the inventory, the same
 playbook (--playbook, except for playbooks of deployer's own), and access to the hosts.
-Hosts are not trusted: variables of the command line that only their record names, and
-verbs other than install and run, must be confirmed (--yes).`,
+Hosts are not trusted: variables, tags, limits and other flags that only their record
+names, and verbs other than install and run, must be confirmed (--yes). The plan of an
+interrupted apply is shown and confirmed, as apply does.`,
 		Example: `  deployer resume
   deployer resume -i inventory.yaml --from-hosts
   deployer resume 20261121-143012.482 -i inventory.yaml --playbook site.yaml --yes`,
@@ -52,8 +57,11 @@ verbs other than install and run, must be confirmed (--yes).`,
 			}
 			defer runner.History.Close()
 			if len(args) == 0 {
-				parts, err := nextRollback(e, runner, given, yes)
+				parts, err := nextRollback(cmd.Context(), e, runner, given, step, yes)
 				if err != nil {
+					return err
+				}
+				if err := step.requireUpgrades(parts, reviewCommand(args, o.Inventory)); err != nil {
 					return err
 				}
 				if len(parts) > 0 {
@@ -64,6 +72,9 @@ verbs other than install and run, must be confirmed (--yes).`,
 			if err != nil {
 				return err
 			}
+			if err := step.require(cmd.Context(), e, strings.Join(args, ""), record, given); err != nil {
+				return err
+			}
 			if err := confirmRecord(e, record, given, yes); err != nil {
 				return err
 			}
@@ -72,14 +83,23 @@ verbs other than install and run, must be confirmed (--yes).`,
 				if err != nil {
 					return err
 				}
+				if err := step.requireUpgrades(parts, reviewCommand(args, o.Inventory)); err != nil {
+					return err
+				}
+				if err := confirmReverted(e, record.Header, parts, yes); err != nil {
+					return err
+				}
 				if parts[0].Invocation.Verb != "upgrade" {
 					return revertRun(cmd.Context(), e, parts[0], revertOptions{runOptions: o, yes: true})
 				}
 				return rollback(cmd.Context(), e, parts, revertOptions{runOptions: o, yes: true})
 			}
-			r, err := runner.Resume(record.Record, given, allowChanged)
+			r, err := runner.Resume(record, given, allowChanged)
 			if err != nil {
 				return printDrift(e, err)
+			}
+			if err := confirmPlan(e, r, o, runner.Estimate, yes); err != nil {
+				return err
 			}
 			if err := execute(cmd.Context(), e, r, o); err != nil || o.Check {
 				return err
@@ -95,21 +115,35 @@ verbs other than install and run, must be confirmed (--yes).`,
 	cmd.Flags().BoolVarP(&o.Check, "check", "C", false, "change nothing, show the remaining changes")
 	from.fromHostsFlag(cmd)
 	cmd.Flags().StringVar(&o.Playbook, "playbook", "", "`file` on this machine with the playbook of a run of another machine")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation of settings that only the record of a host has")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation of settings and plans that only the record of a host has")
 	cmd.Flags().BoolVar(&allowChanged, "allow-changed-playbook", false, "continue although files have changed since the run")
+	step.flag(cmd)
 	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd
 }
 
 // nextRollback returns the reverts of the runs that are left of an upgrade, when a rollback
 // was interrupted between two of them; none otherwise.
-func nextRollback(e env, runner runs.Runner, given runs.Options, yes bool) ([]*runs.Revert, error) {
-	last, next := runner.NextRollback(given.Inventory)
-	if next == "" {
-		return nil, nil
+func nextRollback(ctx context.Context, e env, runner runs.Runner, given runs.Options, step ciStep, yes bool) ([]*runs.Revert, error) {
+	last, next, err := runner.NextRollback(given)
+	if next == "" || err != nil {
+		return nil, err
+	}
+	if err := step.require(ctx, e, "", last, given); err != nil {
+		return nil, err
 	}
 	if err := confirmRecord(e, last, given, yes); err != nil {
 		return nil, err
 	}
-	return runner.ContinueRollback(last.Header, next, given)
+	parts, err := runner.ContinueRollback(last.Header, next, given)
+	if err != nil {
+		return nil, err
+	}
+	return parts, confirmReverted(e, last.Header, parts, yes)
+}
+
+// reviewCommand returns the command with which a person sees and confirms what the records of
+// hosts claim about the run.
+func reviewCommand(args []string, inventory string) string {
+	return strings.Join(slices.Concat([]string{"deployer resume"}, args, []string{"-i", shellquote.Word(inventory), "--from-hosts"}), " ")
 }

@@ -71,7 +71,9 @@ which reverts hosts one by one and without gates.`,
 			if err != nil {
 				return err
 			}
-			printRecord(e, "reverting", back.Entry, given)
+			for _, r := range back.Entries() {
+				printRecord(e, "reverting", r, r.Claims(given.Extra))
+			}
 			return revertRun(cmd.Context(), e, back, o)
 		},
 	}

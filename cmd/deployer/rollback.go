@@ -10,13 +10,15 @@ import (
 
 	"deployer/project"
 	"deployer/runs"
+	"deployer/shellquote"
 	"deployer/tasks/control/upgrade"
 )
 
 func newRollbackCommand(e env) *cobra.Command {
 	var o revertOptions
-	var lowerMinor bool
+	var lowerMinor, print bool
 	var drain string
+	var step ciStep
 	cmd := &cobra.Command{
 		Use:     "rollback [RUN]",
 		GroupID: "cluster",
@@ -63,11 +65,19 @@ Set the older version in the inventory afterwards.`,
 				return err
 			}
 			defer runner.History.Close()
+			if print {
+				return printUpgrade(e.stdout, runner, given)
+			}
 			parts, err := runner.Rollback(strings.Join(args, ""), runs.RevertOptions{Options: given, Force: o.force, LowerMinor: lowerMinor})
 			if o.output == "text" {
 				printLowered(e.stdout, parts)
 			}
 			if err != nil {
+				return err
+			}
+			parts = step.only(parts)
+			review := fmt.Sprintf("deployer rollback %s -i %s --from-hosts", parts[0].ID, shellquote.Word(o.Inventory))
+			if err := step.requireUpgrades(parts, review); err != nil {
 				return err
 			}
 			worked, err := rollbackParts(cmd.Context(), e, parts, o)
@@ -85,6 +95,8 @@ Set the older version in the inventory afterwards.`,
 	f.BoolVar(&o.force, "force", false, "also restore resources that have changed since the upgrade")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	o.from.fromHostsFlag(cmd)
+	step.flag(cmd)
+	printUpgradeFlag(cmd, &print)
 	f.Var(&enumFlag{&drain, []string{upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
 		"move pods to other nodes first, always or never; by default as the upgrade did, and for another minor version")
 	f.BoolVar(&lowerMinor, "lower-minor", false, "lower the minor version of API servers, although they may not read what the newer ones have stored")
@@ -109,7 +121,9 @@ func rollbackParts(ctx context.Context, e env, parts []*runs.Revert, o revertOpt
 	}
 	partial := false
 	for _, back := range parts {
-		printRecord(e, "reverting", back.Entry, runs.Options{})
+		for _, r := range back.Entries() {
+			printRecord(e, "reverting", r, r.Claims(nil))
+		}
 		did, err := revertPart(ctx, e, back, o)
 		if err != nil && exitCode(err) != exitPartial {
 			return true, err

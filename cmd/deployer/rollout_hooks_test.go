@@ -90,7 +90,7 @@ func TestRolloutPreTasksFail(t *testing.T) {
 	s.writeHostFile(0, "srv/maintenance/file", "a directory is in the way")
 	s.writeHostFile(1, "srv/maintenance/file", "a directory is in the way")
 	out, _ := s.deployer(exitRestored, "run", "site.yaml")
-	requireTexts(t, out, `at "mark"`, "its change was not begun", `failed at "mark" in pre_tasks; its change was not begun; 1 other host was left as it is`)
+	requireTexts(t, out, `at "mark"`, "its change was not begun", `failed at "mark" in pre_tasks; its change was not begun; 1 other host was not changed by it`)
 	shown, _ := s.deployer(exitOK, "runs", "show", s.runs()[0].Header.Run)
 	requireTexts(t, shown, `at "mark"`, "its change was not begun")
 }

@@ -8,17 +8,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"deployer/runs"
 )
 
 // env has the standard streams of the process.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// started gets the runs of verbs in the place of their execution; nil to execute them.
+	started func(*runs.Run)
 }
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot(env{stdin, stdout, stderr})
+	root := newRoot(env{stdin: stdin, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"deployer/engine/lang"
+)
 
 func newRunCommand(e env) *cobra.Command {
 	var o runOptions
@@ -24,12 +28,16 @@ Run it again at any time: it changes only what differs.`,
 			if err != nil {
 				return err
 			}
-			r, err := newRunner(e).Playbook(given)
+			runner := newRunner(e)
+			if list {
+				runner.Lookups = lang.UnknownLookups()
+			}
+			r, err := runner.Playbook(given)
 			if err != nil {
 				return err
 			}
 			if list {
-				return printProgram(e.stdout, r)
+				return printProgram(e, r)
 			}
 			return execute(cmd.Context(), e, r, o)
 		},

@@ -15,6 +15,7 @@ func newRunner(e env) runs.Runner {
 		PromptVisible: prompt{e.stdin, e.stderr}.open,
 		Confirm:       confirmTask(e.stdin, e.stderr),
 		OnFetch:       artifactProgress(e.stderr),
+		NextRunID:     givenRunID,
 	}
 }
 

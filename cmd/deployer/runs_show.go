@@ -32,8 +32,9 @@ func newRunsShow(e env) *cobra.Command {
 		Short: "Show the outcome and the changes of a run",
 		Long: `Show prints the summary of a run, the failures of hosts, and the steps that changed
 something, one entry for all hosts with the same changes; -v adds diffs. Without RUN
-it shows the last run. The beginning of a run's id is enough. -o json prints the log:
-a line with the header, then a line for each event.
+it shows the last run, with -i the last one of that inventory. The beginning of a run's
+id is enough. -o json prints the log: a line with the header, then a line for each
+event.
 
 --html writes one HTML file that needs no other and asks for nothing from the network:
 failures, the lanes of all hosts over time, the critical path, the slowest steps, and
@@ -54,12 +55,14 @@ in progress, by the run lock of these hosts, or was interrupted.`,
 			if err := checkHTMLFlag(file, output, args); err != nil {
 				return usageError(err)
 			}
-			known, err := o.open(cmd.Context(), newRunner(e), e, o.hasRun(cmd, args), selectRun(args))
+			known, err := o.open(cmd.Context(), newRunner(e), e, o.hasRun(cmd, args), func(all []*history.Entry) []string {
+				return selectRun(o.newestOf(cmd, args, all))(all)
+			})
 			if err != nil {
 				return err
 			}
 			defer known.Close()
-			r, err := findRun(known, args)
+			r, err := o.findRun(cmd, known, args)
 			if err != nil {
 				return err
 			}

@@ -75,6 +75,8 @@ func joiningHosts(ctx context.Context, e env, o runOptions, given runs.Options) 
 		return nil, nil, exitSilently(exitInterrupted)
 	case found.State == compare.QuorumLost:
 		return nil, nil, &exitError{exitQuorumLost, fmt.Errorf("nothing was changed: %s", found.Reason)}
+	case found.State == compare.Restoring:
+		return nil, nil, &exitError{exitRefused, fmt.Errorf("nothing was changed: %s", found.Reason)}
 	case found.State != compare.Running:
 		return nil, nil, &exitError{exitRefused, fmt.Errorf("no host can join: %s; deployer apply installs, starts or repairs a cluster", found.Reason)}
 	case len(found.Joining) == 0:

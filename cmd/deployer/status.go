@@ -80,7 +80,7 @@ func printStatus(w io.Writer, c *cluster.Cluster, hosts []string, rows []report.
 			problems = strings.Join(bad, "; ")
 		}
 		n := c.Nodes[host]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", host, strings.Join(withoutNodeRole(n.Roles), ","), n.Address, node, problems)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", host, strings.Join(withoutNodeRole(n.Roles), ","), n.IP, node, problems)
 	}
 	if err := table.Flush(); err != nil {
 		return err

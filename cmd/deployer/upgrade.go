@@ -168,6 +168,10 @@ func (o upgradeOptions) resolve() (runs.Options, error) {
 // runUpgrade executes an upgrade and prints the place of its snapshot and the line
 // that the inventory must have afterwards.
 func runUpgrade(ctx context.Context, e env, runner runs.Runner, r *runs.Run, o upgradeOptions) error {
+	if e.started != nil {
+		e.started(r)
+		return nil
+	}
 	results := &upgradeResults{}
 	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
 	if report == nil {

@@ -19,6 +19,7 @@ type upgradeResults struct {
 	changes      []versionChange
 	irreversible []string
 	snapshot     string // host: path
+	fingerprint  string // of the key that authenticates the snapshot; empty for none
 }
 
 // versionChange is a change of the same versions on some hosts.
@@ -32,9 +33,19 @@ func (u *upgradeResults) Emit(e engine.Event) {
 	if e.Type != engine.EventStepEnd || e.Result == nil {
 		return
 	}
-	out := e.Result.Output
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.addAction(e.ActionOutput())
+	out := e.Result.Output
+	path, _ := out["path"].(string)
+	newest, _ := e.ActionOutput()["host"].(string) // of etcd_newest_snapshot, behind snapshots of several hosts
+	if path != "" && out["revision"] != nil && (u.snapshot == "" || newest != "") {
+		u.snapshot = cmp.Or(newest, e.Host) + ":" + path
+	}
+}
+
+// addAction adds the versions that change, and the fingerprint of the snapshot's key.
+func (u *upgradeResults) addAction(out engine.Output) {
 	if list, ok := out["changes"].([]any); ok && len(u.changes) == 0 { // every host of a run_once task has its result
 		for _, one := range list {
 			m, _ := one.(map[string]any)
@@ -45,10 +56,8 @@ func (u *upgradeResults) Emit(e engine.Event) {
 			u.irreversible = append(u.irreversible, fmt.Sprint(text))
 		}
 	}
-	path, _ := out["path"].(string)
-	newest, _ := out["host"].(string) // of etcd_newest_snapshot, behind snapshots of several hosts
-	if path != "" && out["revision"] != nil && (u.snapshot == "" || newest != "") {
-		u.snapshot = cmp.Or(newest, e.Host) + ":" + path
+	if key, ok := out["fingerprint"].(string); ok {
+		u.fingerprint = key
 	}
 }
 
@@ -71,6 +80,9 @@ func (u *upgradeResults) snapshotHost() string {
 func (u *upgradeResults) print(w io.Writer) {
 	if u.snapshot != "" {
 		fmt.Fprintf(w, "snapshot of etcd: %s\n", u.snapshot)
+		if u.fingerprint != "" {
+			fmt.Fprintf(w, "authenticated by the key: %s (cluster.etcd.backup.fingerprint)\n", u.fingerprint)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"deployer/project"
 )
 
 func newValidateCommand(e env) *cobra.Command {
@@ -24,7 +26,7 @@ the flags that the version has. It reports all problems at once, one line each.`
 				return err
 			}
 			c := p.Cluster
-			for _, warning := range p.Warnings() {
+			for _, warning := range append(p.Warnings(), unfetchedCharts(p)...) {
 				if _, err := fmt.Fprintln(e.stderr, "warning:", warning); err != nil {
 					return err
 				}
@@ -36,4 +38,15 @@ the flags that the version has. It reports all problems at once, one line each.`
 	}
 	inventoryFlag(cmd, &path)
 	return cmd
+}
+
+// unfetchedCharts returns a warning for each add-on that could not be rendered.
+func unfetchedCharts(p *project.Project) []string {
+	var out []string
+	for _, a := range *p.Addons {
+		if a.Unfetched {
+			out = append(out, fmt.Sprintf("add-on %q was not rendered, because its chart is not fetched yet: run deployer artifacts fetch", a.Name))
+		}
+	}
+	return out
 }

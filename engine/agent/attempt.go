@@ -113,7 +113,8 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	if err := decodeArgs(r.step.Args, module); err != nil {
 		return engine.Change{}, fmt.Errorf("arguments of %s: %w", r.step.Module, err)
 	}
-	sys := &system{step: r}
+	_, runsPrograms := module.(engine.RunsPrograms)
+	sys := &system{step: r, runsPrograms: runsPrograms}
 	change, err := module.Check(ctx, sys)
 	if err == nil && change.Needed {
 		r.server.backups.PredictIrreversible(&change)
@@ -133,8 +134,7 @@ func (r *stepRun) checkAndApply(ctx context.Context) (engine.Change, error) {
 	} else {
 		// The entry is synced to the disk first, so that it survives a power cut:
 		// nothing shows later that a command has begun.
-		_, runsProgram := module.(engine.RunsPrograms)
-		if err := errors.Join(r.log.Begin(r.step.ID, runsProgram), r.server.state.AddPendingHandlers(r.step.Notifies)); err != nil {
+		if err := errors.Join(r.log.Begin(r.step.ID, runsPrograms), r.server.state.AddPendingHandlers(r.step.Notifies)); err != nil {
 			return change, err
 		}
 		r.applied = &change

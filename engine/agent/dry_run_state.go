@@ -82,6 +82,9 @@ func isBelow(path, dir string) bool { return strings.HasPrefix(path, strings.Tri
 
 var _ engine.DryRunView = (*system)(nil)
 
+// CheckOnly implements engine.DryRunView.
+func (s *system) CheckOnly() bool { return s.step.check }
+
 // WouldChange implements engine.DryRunView.
 func (s *system) WouldChange(path string) bool {
 	return s.step.check && s.step.server.dryRun.wouldChange(path)
@@ -122,7 +125,7 @@ func (r *stepRun) forDisplay(c engine.Change) engine.Change {
 	c.Effects, _ = fitEffects(shown)
 	for i := range c.Effects {
 		e := &c.Effects[i]
-		e.Target, e.Action, e.Diff = sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Diff)
+		e.Target, e.Action, e.Reason, e.Diff = sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Reason), sanitize.Text(e.Diff)
 	}
 	return c
 }

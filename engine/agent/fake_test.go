@@ -17,6 +17,7 @@ func testRegistry() engine.Registry {
 		{Name: "leaky", New: func() any { return new(leaky) }},
 		{Name: "gate", New: func() any { return new(gate) }},
 		{Name: "sh", New: func() any { return new(shArgs) }},
+		{Name: "program", New: func() any { return new(programArgs) }},
 		{Name: "fetch", New: func() any { return new(agenttest.Fetch) }},
 		{Name: "readsDryRun", New: func() any { return new(readsDryRun) }},
 		{Name: "alter", New: func() any { return new(alter) }, Restorer: knobs, Deferred: postponed},

@@ -68,7 +68,7 @@ func fitEffects(all []engine.Effect) (fitting []engine.Effect, room int) {
 	for i := range fitting {
 		e := &fitting[i]
 		e.Diff = sanitize.CutEnd(e.Diff, maxDiff)
-		room -= len(e.Kind) + len(e.Target) + len(e.Action) + effectBytes
+		room -= len(e.Kind) + len(e.Target) + len(e.Action) + len(e.Reason) + effectBytes
 	}
 	free := room
 	for i := range fitting {

@@ -21,6 +21,7 @@ import (
 // Main is the agent program on a host. Its arguments are one of
 //
 //	serve [--state-dir DIR]   serve the controller on in and out
+//	expire [--state-dir DIR]  remove expired backups of secrets
 //	digest FILE               print the SHA-256 of a file
 //
 // Main returns the exit status: 0 after a good-bye of the controller, 1 when the
@@ -51,6 +52,8 @@ func run(args []string, in io.Reader, out io.Writer, registry engine.Registry) e
 	switch args[0] {
 	case "serve":
 		return serveProgram(args[1:], in, out, registry)
+	case "expire":
+		return expireProgram(args[1:], registry)
 	case "digest":
 		if len(args) != 2 {
 			return &usageError{"digest takes a file"}
@@ -90,7 +93,7 @@ func serveProgram(args []string, in io.Reader, out io.Writer, registry engine.Re
 		// Old binaries only take space; the next agent tries again.
 		_ = removeOldBinaries(filepath.Dir(own), filepath.Base(own))
 	}
-	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state})
+	return Serve(ctx, in, out, registry, ServeOptions{StateDir: *state, WakeAt: wakeAt(*state)})
 }
 
 // systemPath lists the directories of programs that only root can write to.

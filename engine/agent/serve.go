@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"deployer/engine"
 	"deployer/engine/agent/statedir"
@@ -29,6 +30,9 @@ type ServeOptions struct {
 	Facts func() engine.Facts
 	// Command runs a program for a module; on this machine when nil.
 	Command func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error)
+	// WakeAt has the host remove expired secrets at a time, when no controller may come; nil
+	// on hosts that cannot.
+	WakeAt func(time.Time) error
 }
 
 // Serve serves one controller until it says good-bye or is lost, and returns when
@@ -104,6 +108,7 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	s.mark, _ = s.state.MarkSession() // without a mark the host does not restore itself
+	s.steps.Go(func() { _ = expireSecrets(s.state, s.backups) })
 	go func() {
 		interval, idle := heartbeatOf(hello)
 		if err := s.conn.RunHeartbeat(ctx, interval, idle); err != nil {
@@ -118,6 +123,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.steps.Wait()
 	s.restoreUnattended(ctx)
+	_ = wake(s.backups, s.opts.WakeAt) // the next session removes expired secrets as well
 	s.state.Close()
 	s.backups.Close()
 	s.runLock.Release()

@@ -16,7 +16,12 @@ import (
 )
 
 // system is the host as one step sees it; it implements engine.System.
-type system struct{ step *stepRun }
+type system struct {
+	step *stepRun
+	// runsPrograms is true for a module whose programs are the user's: they start in a home
+	// directory. Programs of other modules start in the agent's directory.
+	runsPrograms bool
+}
 
 var _ engine.System = (*system)(nil)
 
@@ -39,6 +44,9 @@ func (s *system) RunID() string { return s.step.run }
 func (s *system) Run(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
 	cmd.User = s.step.step.User
 	cmd.Env = append(slices.Clip(s.step.step.Env), cmd.Env...)
+	if cmd.Dir == "" && s.runsPrograms {
+		cmd.Dir = loginHome()
+	}
 	return s.step.server.opts.Command(ctx, cmd)
 }
 

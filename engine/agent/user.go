@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"deployer/engine"
@@ -32,16 +33,28 @@ func runAs(ctx context.Context, cmd *exec.Cmd, name string) error {
 		return err
 	}
 	cmd.Env = append(cmd.Env, "HOME="+a.home, "USER="+a.name, "LOGNAME="+a.name, "SHELL="+a.shell)
-	if cmd.Dir != "" {
-		return nil
-	}
-	// The user may have no access to the agent's directory.
-	cmd.Dir = "/"
-	if info, err := os.Stat(a.home); err == nil && info.IsDir() {
-		cmd.Dir = a.home
-	}
+	cmd.Dir = cmp.Or(cmd.Dir, a.homeOrRoot())
 	return nil
 }
+
+// homeOrRoot returns the home directory, or / when there is none: the user may have no access
+// to the agent's directory.
+func (a account) homeOrRoot() string {
+	if info, err := os.Stat(a.home); err == nil && info.IsDir() {
+		return a.home
+	}
+	return "/"
+}
+
+// loginHome returns the home directory of the user of the SSH login, in which programs of the
+// agent's own user start, as they do after sudo; / when there is none.
+var loginHome = sync.OnceValue(func() string {
+	a, err := findAccount(context.Background(), engine.LoginUser)
+	if err != nil {
+		return "/"
+	}
+	return a.homeOrRoot()
+})
 
 // credential returns what a process of user self needs to become the account; nil
 // when self is the account. Only root can become another user.

@@ -147,13 +147,47 @@ func (b *testHost) one(t *testing.T, s engine.Step) engine.Result {
 type shArgs struct {
 	Line string
 	Env  []string
+	Dir  string
 }
+
+// programArgs is shArgs for a program of the user.
+type programArgs struct{ shArgs }
+
+func (*programArgs) RunsPrograms() {}
 
 func (a *shArgs) Check(context.Context, engine.System) (engine.Change, error) {
 	return engine.Change{Needed: true}, nil
 }
 
 func (a *shArgs) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
-	res, err := sys.Run(ctx, engine.Command{Argv: []string{"sh", "-c", a.Line}, Env: a.Env})
+	res, err := sys.Run(ctx, engine.Command{Argv: []string{"sh", "-c", a.Line}, Env: a.Env, Dir: a.Dir})
 	return engine.Output{"stdout": res.Stdout}, err
+}
+
+// TestProgramsStartAtHome: a program of the user starts in the home directory of the login,
+// unless the module names another one. Other modules' programs start in the agent's.
+func TestProgramsStartAtHome(t *testing.T) {
+	home, own := loginHome(), mustGetwd(t)
+	if home == own {
+		t.Fatalf("the test runs in the home directory %s and shows nothing", home)
+	}
+	b := newTestHost(t, nil)
+	for want, step := range map[string]engine.Step{
+		home:   agenttest.Step(t, "1", "program", programArgs{shArgs: shArgs{Line: "pwd"}}),
+		"/usr": agenttest.Step(t, "2", "program", programArgs{shArgs: shArgs{Line: "pwd", Dir: "/usr"}}),
+		own:    agenttest.Step(t, "3", "sh", shArgs{Line: "pwd"}),
+	} {
+		if got := b.one(t, step).Output["stdout"]; got != want+"\n" && got != want {
+			t.Errorf("%s of module %s starts in %q, want %q", step.ID, step.Module, got, want)
+		}
+	}
+}
+
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

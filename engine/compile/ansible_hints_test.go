@@ -26,7 +26,7 @@ func TestAnsibleSyntaxErrors(t *testing.T) {
 		"  tasks: [{file: {path: '{{ .hosts[0] }}'}}]\n":                             `:2:29: template: variables have no dot in texts: write {{ hosts[0] }}`,
 		"  tasks: [{file: {path: '{{ x is here }}', mode: '1'}, when: a is file}]\n": "site.yaml:2:31: template {{ x is here }}: unexpected token Identifier(\"is\"); there is no test \"here\"\nsite.yaml:2:64: expression \"a is file\": unexpected token Identifier(\"is\"); `is file` looks at the machine of Ansible",
 		"  tasks: [{file: {path: '{% if a %}b{% endif %}'}}]\n":                      `:2:26: template: statements stand in template files only; a text has {{ CONDITION ? A : B }}`,
-		"  tasks: [{file: {path: /a}, loop: '{{ a | default([]) }}'}]\n":             `:2:36: loop: want an expression without {{ }}; write (a ?? [])`,
+		"  tasks: [{file: {path: /a}, loop: '{{ a | default([]) }}'}]\n":             `:2:36: loop: want an expression without {{ }}; write a ?? []`,
 		"  tasks: [{file: {path: /a}, with_items: '{{ a.b }}'}]\n":                   `without {{ }}; write a.b`,
 		"  tasks: [{file: {path: /a}, when: ansible_os_family == 'Debian'}]\n":       `unknown name "ansible_os_family"; write facts.os_family == "debian"`,
 		"  tasks: [{file: {path: /a}, when: '{{ a }}'}]\n":                           `without {{ }}; write a`,

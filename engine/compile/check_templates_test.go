@@ -29,7 +29,7 @@ func TestUndefinedNamesInTemplateFiles(t *testing.T) {
 		"block with rescue":                             {"tasks: [{block: [{template: {src: bad}}], rescue: [{file: {path: /}}]}]", ""},
 		"file names from loop items":                    {"tasks: [{template: {src: '{{ item }}'}, loop: [good, bad]}]", `templates/bad:2:6: `},
 		"file names from the loop of an include":        {"tasks: [{include_tasks: inc.yaml, loop: [good, bad]}]", `templates/bad:2:6: `},
-		"loop that may be empty":                        {"tasks: [{template: {src: '{{ item }}'}, loop: '[\"bad\"]'}]", ""},
+		"computed loop with items":                      {"tasks: [{template: {src: '{{ item }}'}, loop: '[\"bad\"]'}]", `templates/bad:2:6: `},
 		"file name in a variable":                       {"tasks: [{template: {src: '{{ every }}'}}]", `playbook has no template "a"`},
 		"file name in a variable of each host":          {"tasks: [{template: {src: '{{ file }}'}}]", `templates/bad:2:6: template {{ nothing }}: unknown name "nothing" ` + by},
 		"file name of each host, run_once":              {"tasks: [{template: {src: '{{ file }}'}, run_once: true}]", ""},

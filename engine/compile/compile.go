@@ -33,9 +33,15 @@ type Compiler struct {
 	// LookupEnv returns the value of an environment variable, for the tag !env in files of
 	// variables; nil means os.LookupEnv.
 	LookupEnv func(name string) (value string, set bool)
+	// Lookups decides about the lookups that read or write this machine; nil evaluates them.
+	// Checks before the run evaluate none.
+	Lookups *lang.Lookups
+	// Learn gets the secrets of files of variables as soon as they are read, so that errors
+	// can be printed without them; it may be nil.
+	Learn func(secrets ...string)
 	// Outside opens the directory of a file or a template that a task names by an absolute
-	// path; nil means os.DirFS.
-	Outside func(dir string) fs.FS
+	// path; nil means os.DirFS. Disk opens a directory in which only checks read, likewise.
+	Outside, Disk func(dir string) fs.FS
 	// Tags selects the tasks that have one of them, or the tag "always"; empty selects all
 	// tasks but those tagged "never". SkipTags leaves tasks out.
 	Tags, SkipTags []string
@@ -60,12 +66,13 @@ type Compiler struct {
 }
 
 // Compile compiles a playbook and every file that it refers to. The error is of type
-// strictyaml.Errors and holds all errors.
+// strictyaml.Errors and holds all errors; a WordsOfAnsible wraps it when some are words of
+// Ansible.
 func (l *Compiler) Compile(tree lang.Tree, file string) (*program.Program, error) {
 	c := &compiler{started: l.StartAt == "",
 		lib: l, tree: tree, prog: &program.Program{Name: file},
 		docs: map[string]*lang.Document{}, labels: map[string]*program.Label{}, roles: map[string]*role{}, knownTags: map[string]bool{},
-		rollouts: map[string]int{},
+		rollouts: map[string]int{}, doubts: vet.Doubts{Names: map[string]bool{}, Args: map[*program.Task]bool{}},
 	}
 	d := c.load(tree, file, strictyaml.Pos{})
 	if d != nil {
@@ -74,15 +81,11 @@ func (l *Compiler) Compile(tree lang.Tree, file string) (*program.Program, error
 		c.checkTags()
 		c.resolveNeeds()
 		c.finish()
-		if len(c.errs) == 0 { // an invalid task may be the one that sets the name
-			for _, err := range vet.UndefinedNames(c.prog, c.inventory()) {
-				c.fail(err)
-			}
-		}
+		c.checkNames()
 		c.checkWaits()
 	}
 	if err := strictyaml.Join(c.errs...); err != nil {
-		return nil, err
+		return nil, withWordsOfAnsible(err, c.ansibleWords)
 	}
 	return c.prog, nil
 }
@@ -101,7 +104,13 @@ type compiler struct {
 	passed    []string
 	knownTags map[string]bool // the tags of all tasks, for errors about unknown tags
 	rollouts  map[string]int  // the number of rollouts by name; see rolloutName
+	size      int             // see tooLarge
+	full      bool            // the error of a program that is too large was recorded
 	errs      []error
+	doubts    vet.Doubts
+	asides    int // depth of aside
+	// ansibleWords are the unknown modules and keywords that Ansible knows.
+	ansibleWords []string
 }
 
 func (c *compiler) fail(err error) {
@@ -125,11 +134,13 @@ func (c *compiler) load(tree lang.Tree, file string, pos strictyaml.Pos) *lang.D
 		} else {
 			c.fail(pos.Errorf("reading %s: %v", shown, err))
 		}
+		c.lostFile()
 		return nil
 	}
 	d, err := lang.ParseDocument(shown, data)
 	if err != nil {
 		c.fail(err)
+		c.lostFile()
 		return nil
 	}
 	c.docs[shown] = d
@@ -138,6 +149,7 @@ func (c *compiler) load(tree lang.Tree, file string, pos strictyaml.Pos) *lang.D
 
 // emit appends an operation and returns its index.
 func (c *compiler) emit(op program.Op) int {
+	c.size++
 	c.prog.Ops = append(c.prog.Ops, op)
 	return len(c.prog.Ops) - 1
 }
@@ -149,6 +161,7 @@ func (c *compiler) list(d *lang.Document, n *yaml.Node, what string) []*yaml.Nod
 	}
 	if n.Kind != yaml.SequenceNode {
 		c.fail(d.At(n).Errorf("%s: want a list", what))
+		c.lostFile()
 		return nil
 	}
 	return n.Content

@@ -95,6 +95,7 @@ func TestCompileOrder(t *testing.T) {
 	want := `play first
 barrier
 task 1.play.1 before
+flush
 task 1.base.2 base
 task 1.web.3 web
 block role extra
@@ -110,6 +111,7 @@ end
 label done
 flush
 task 1.play.8 included
+flush
 barrier
 task 1.play.9 after
 flush

@@ -29,6 +29,7 @@ func (c *compiler) collectSets(d *lang.Document, t *program.Task, args *yaml.Nod
 	}
 	if values.Kind != yaml.MappingNode {
 		c.fail(d.At(values).Errorf("%s: names must be written out; put a computed mapping below a name: %[1]s: {NAME: ...}", t.Kind.Name))
+		c.lostFile()
 		return
 	}
 	for i := 0; i < len(values.Content); i += 2 {

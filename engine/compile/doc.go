@@ -11,8 +11,8 @@
 // tags for all its plays). A play has hosts (a pattern, required), name, vars,
 // vars_files, vars_prompt, roles, pre_tasks, tasks, post_tasks, handlers, tags, max_fail
 // (the number or share of the hosts of a group that may be lost) and barrier (wait for
-// all live hosts of the play before its first task). The order is pre_tasks, roles,
-// tasks, post_tasks, then handlers.
+// all live hosts of the play before its first task). The order is pre_tasks, roles
+// with tasks, post_tasks; each of these three ends with the handlers that it has notified.
 //
 // max_fail_percentage is max_fail for all hosts of the play together, in percent.
 // any_errors_fatal ends the run when a host is lost in the play, whatever max_fail
@@ -231,15 +231,18 @@
 // evaluates A or B, like CONDITION ? A : B. lookup('file', NAME), lookup('template',
 // NAME), lookup('env', NAME) and lookup('password', 'FILE length=20') read from the
 // machine that deployer runs on; the last one makes the file when it is missing, in a dry
-// run too, so that the next run reads the same password. Values of lookups are not known
-// to be secret: a task that handles a password needs secret: true.
+// run too, so that the next run reads the same password. Checks before the run and
+// run --list evaluate no lookup but template. Values of lookups are not known to be
+// secret: a task that handles a password needs secret: true.
 //
 // A name that does not exist is an error. It is found before any host is contacted where
 // a host is certain to read it: in tasks without a condition, in the template files that
 // these tasks name, and in conditions. Names in {{ define }} parts of a template file, and in
 // a file of lookup('template', NAME), count where the part or the lookup is certain to be
-// used and the name of the file is a constant. For names that may be missing there are
-// a is defined, a | default(b), a ?? b, a?.b and "a" in $env.
+// used and the name of the file is a constant. In a loop that has no items before the run, a
+// name is an error when no host has it, no task gives it a value and nothing tests it. For
+// names that may be missing there are a is defined, a | default(b), a ?? b, a?.b and "a" in
+// $env.
 //
 // Template files are text/template with the functions of sprig and toYaml, fromYaml,
 // toToml; they may include each other. A variable stands there by its name, {{ port }},
@@ -250,9 +253,10 @@
 // # Variables
 //
 // From the lowest to the highest precedence: defaults of a role, the inventory with group_vars and
-// host_vars beside it and beside the playbook, an import_playbook, the play, its
-// vars_files, vars of a role, block, task, variables that the task set has given a value,
-// parameters of a role or include, command line. Variables may read each other: all but
+// host_vars beside it and beside the playbook, the play, an import_playbook, vars_files of
+// the play, vars of a role, block, task, variables that the task set has given a value,
+// parameters of a role or include, command line. Within one of these layers the innermost
+// role, block or include wins. Variables may read each other: all but
 // those of the command line may contain {{ }}, which is evaluated with the variables of
 // the task that reads the variable. hosts.NAME.vars has the variables of the inventory for
 // another host, computed from what that host has before the run; variables that need facts

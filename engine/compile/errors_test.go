@@ -164,7 +164,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
     - {file: {path: /a}, when: a ==, notify: x}
 `)
 	errs, ok := err.(strictyaml.Errors) //nolint:errorlint // Compile says so
-	if !ok || len(errs) != 5 {
+	if !ok || len(errs) != 6 {
 		t.Fatalf("%d errors of type %T: %v", strings.Count(fmt.Sprint(err), "\n")+1, err, err)
 	}
 	for i := range errs[1:] {

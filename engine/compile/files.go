@@ -10,7 +10,9 @@ import (
 
 // files returns the files of a role or a playbook.
 func (c *compiler) files(owner string, places ...lang.SearchDir) *lang.Files {
-	return lang.NewFiles(owner, c.tree.Dir, c.outside, places...)
+	f := lang.NewFiles(owner, c.tree.Dir, c.outside, places...)
+	f.Lookups, f.Disk = c.lib.Lookups, c.lib.Disk
+	return f
 }
 
 // outside opens a directory on disk.

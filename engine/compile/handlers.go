@@ -18,18 +18,19 @@ func (c *compiler) handlers(x taskContext, nodes []*yaml.Node) {
 	for _, n := range nodes {
 		raw := c.readTask(x.doc, n)
 		if raw == nil {
+			c.lost(n)
 			continue
 		}
 		if raw.module == nil {
 			c.fail(x.doc.At(n).Errorf("a handler must be a task with a module"))
+			c.lost(n)
 			continue
 		}
-		if !c.rejectKeywords(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",
-			"failed_when", "retries", "delay", "until", "throttle", "run_once", "vars", "secret")...) {
-			continue
-		}
+		c.rejectKeywords(x.doc, raw, "a handler", append(inheritable(), "name", "when", "loop", "loop_control", "listen", "register", "notify", "changed_when",
+			"failed_when", "retries", "delay", "until", "throttle", "run_once", "vars", "secret")...)
 		if raw.Name == "" {
 			c.fail(x.doc.At(n).Errorf("a handler needs a name, by which tasks notify it"))
+			c.lost(n)
 			continue
 		}
 		h := c.task(x, raw)

@@ -42,6 +42,7 @@ func (c *compiler) importPlaybook(d *lang.Document, n *yaml.Node, in importConte
 	var raw rawImport
 	if err := strictyaml.DecodeAs(d.Name, "import_playbook", n, &raw); err != nil {
 		c.fail(err)
+		c.lostFile()
 		return
 	}
 	if raw.When.Kind != 0 {
@@ -53,12 +54,15 @@ func (c *compiler) importPlaybook(d *lang.Document, n *yaml.Node, in importConte
 		c.fail(pos.Errorf("playbooks import each other in a circle: %s", strings.Join(append(slices.Clone(in.files), shown), " -> ")))
 		return
 	}
+	if c.tooLarge(pos) {
+		return
+	}
 	other := c.load(c.tree, file, pos)
 	if other == nil {
 		return
 	}
-	if scope := c.compileScope(d, &raw.Vars, false); scope != nil {
-		in.scopes = append(slices.Clip(in.scopes), scope)
+	if scope := c.compileScope(d, &raw.Vars, lang.PlayVars); scope != nil {
+		in.scopes = append([]*lang.Scope{scope}, in.scopes...)
 	}
 	in.dir, in.files = path.Dir(file), append(slices.Clip(in.files), shown)
 	in.tags = append(slices.Clip(in.tags), c.tags(d, &raw.Tags)...)

@@ -50,8 +50,8 @@ play end
 		t.Error(diff)
 	}
 	a, b, c := p.Tasks[0], p.Tasks[1], p.Tasks[2]
-	if got := render(t, a, nil).(*fileArgs).Path; got != "play-80" {
-		t.Errorf("the path is %q; the play's own variables win over those of the import", got)
+	if got := render(t, a, nil).(*fileArgs).Path; got != "importer-80" {
+		t.Errorf("the path is %q; the variables of the import win over the play's own", got)
 	}
 	if diff := cmp.Diff([]string{"web", "own"}, a.Tags); diff != "" || len(c.Tags) > 0 {
 		t.Errorf("%s, %v", diff, c.Tags)

@@ -24,23 +24,23 @@ const namesVar = "include_vars_names"
 // the run, and the choice needs only facts.
 func (c *compiler) includeVars(x taskContext, raw *rawTask) {
 	d := x.doc
-	if !c.rejectKeywords(d, raw, "include_vars", "name", "when", "vars", "tags") {
-		return
-	}
+	c.rejectKeywords(d, raw, "include_vars", "name", "when", "vars", "tags")
 	wanted := c.texts(d, &raw.IncludeVars, "include_vars")
 	files := c.candidates(x, wanted)
 	pos := d.KeyPos(raw.node, "include_vars")
 	if len(wanted) == 0 || len(files) == 0 {
 		c.fail(pos.Errorf("include_vars: there is no such file in %s", strings.Join(c.shownPlaces(x), " or ")))
+		c.lostFile()
 		return
 	}
 	list, err := lang.CompileValue(d, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: wanted, Line: raw.IncludeVars.Line, Column: raw.IncludeVars.Column})
 	if err != nil {
 		c.fail(err)
+		c.lostFile()
 		return
 	}
-	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false))
-	x = x.with(&lang.Scope{Vars: map[string]*lang.Value{namesVar: list}, Names: []string{namesVar}})
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, lang.TaskVars))
+	x = x.with(&lang.Scope{Layer: lang.TaskVars, Vars: map[string]*lang.Value{namesVar: list}, Names: []string{namesVar}})
 	b := &program.Block{Name: "include_vars", Pos: pos, Parent: x.block, When: c.conditions(d, &raw.When, "when"), Scopes: x.scopes}
 	x.block = b
 	b.Begin = c.emit(program.Op{Kind: program.OpBlock, Play: x.play, Block: b})
@@ -79,7 +79,7 @@ func (c *compiler) setsFile(x taskContext, f varsCandidate, all []varsCandidate,
 		return
 	}
 	// Values of the file may read each other.
-	x = x.with(c.compileScope(d, d.Root, false))
+	x = x.with(c.compileScope(d, d.Root, lang.TaskVars))
 	x.doc = d
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "values", Line: d.Root.Line, Column: d.Root.Column}
 	c.generatedTask(x, &rawTask{Name: "variables of " + path.Base(f.file), node: d.Root, set: map[string]*yaml.Node{},

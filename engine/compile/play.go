@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"reflect"
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -55,7 +56,9 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 	n = c.rejectAnsibleKeys(d, n, "play", ansiblePlayKeywords)
 	if err := strictyaml.DecodeAs(d.Name, "play", n, &raw); err != nil {
 		c.fail(err)
+		c.lostKeys(n, keywords(reflect.TypeFor[rawPlay]()))
 		if raw.Hosts == "" {
+			c.lostFile()
 			return
 		}
 	}
@@ -77,7 +80,7 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 	c.prog.Plays = append(c.prog.Plays, p)
 	c.prompts(d, &raw.Prompts)
 	x := taskContext{
-		doc: d, play: p, tree: c.tree, dir: in.dir, scopes: in.scopes, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
+		doc: d, play: p, tree: c.tree, dir: in.dir, tags: slices.Concat(in.tags, c.tags(d, &raw.Tags)),
 		files: c.files("the playbook",
 			lang.SearchDir{Tree: c.tree, Dir: in.dir + "/templates", Templates: true},
 			lang.SearchDir{Tree: c.tree, Dir: in.dir + "/files", Files: true},
@@ -85,7 +88,8 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 		state: &playState{byName: map[string]map[string]*program.Task{}, listeners: map[string][]*program.Task{}, applied: map[string]bool{}},
 	}
 	d.WithFiles(x.files)
-	x = x.with(c.compileScope(d, &raw.Vars, false)).inside(c.inheritedOf(d, n, &raw.rawInherit))
+	x = x.with(c.compileScope(d, &raw.Vars, lang.PlayVars)).inside(c.inheritedOf(d, n, &raw.rawInherit))
+	x.scopes = append(slices.Clip(x.scopes), in.scopes...)
 	for _, scope := range c.varsFiles(x, &raw.VarsFiles, in.dir) {
 		x = x.with(scope)
 	}
@@ -97,16 +101,36 @@ func (c *compiler) play(d *lang.Document, n *yaml.Node, in importContext) {
 		p.Batch = c.emit(program.Op{Kind: program.OpBatch, Play: p})
 	}
 	c.handlers(x, c.list(d, &raw.Handlers, "handlers"))
-	c.tasks(x, c.list(d, &raw.PreTasks, "pre_tasks"))
-	c.rolesOf(x, d, &raw.Roles)
-	c.tasks(x, c.list(d, &raw.Tasks, "tasks"))
-	c.tasks(x, c.list(d, &raw.PostTasks, "post_tasks"))
-	p.Last = len(c.prog.Ops)
-	c.lockstep(x)
-	c.emit(program.Op{Kind: program.OpFlush, Play: p})
+	c.playParts(x, d, &raw)
 	p.End = c.emit(program.Op{Kind: program.OpPlayEnd, Play: p})
 	c.notify(x.state)
 	c.orderHandlers(p, x.state)
+}
+
+// playParts compiles the tasks of a play in their order: pre_tasks, roles and tasks,
+// post_tasks. Each part ends with the handlers that it has notified, as in Ansible: when
+// post_tasks put a host into use again, its services have been restarted.
+func (c *compiler) playParts(x taskContext, d *lang.Document, raw *rawPlay) {
+	pre, tasks, post := c.list(d, &raw.PreTasks, "pre_tasks"), c.list(d, &raw.Tasks, "tasks"), c.list(d, &raw.PostTasks, "post_tasks")
+	main := len(tasks) > 0 || len(raw.Roles.Content) > 0
+	c.tasks(x, pre)
+	if len(pre) > 0 && (main || len(post) > 0) {
+		c.flush(x)
+	}
+	c.rolesOf(x, d, &raw.Roles)
+	c.tasks(x, tasks)
+	if main && len(post) > 0 {
+		c.flush(x)
+	}
+	c.tasks(x, post)
+	x.play.Last = len(c.prog.Ops)
+	c.flush(x)
+}
+
+// flush emits the run of the notified handlers.
+func (c *compiler) flush(x taskContext) {
+	c.lockstep(x)
+	c.emit(program.Op{Kind: program.OpFlush, Play: x.play})
 }
 
 // maxShare converts Ansible's max_fail_percentage to a limit of the hosts of the play.

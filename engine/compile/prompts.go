@@ -33,6 +33,7 @@ func (c *compiler) prompts(d *lang.Document, n *yaml.Node) {
 		var raw rawPrompt
 		if err := strictyaml.DecodeAs(d.Name, "vars_prompt", c.rejectAnsibleKeys(d, e, "vars_prompt", ansiblePromptKeywords), &raw); err != nil {
 			c.fail(err)
+			c.lost(e)
 			continue
 		}
 		pos := d.KeyPos(e, "name")

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -79,16 +80,18 @@ func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 	}
 	known := keywords(reflect.TypeFor[rawTask]())
 	raw := &rawTask{node: n, set: map[string]*yaml.Node{}}
-	wrong := len(c.errs)
+	wrong, guarded := len(c.errs), false // guarded: something that could not be compiled may keep hosts from the task
 	words := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line, Column: n.Column}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		_, isModule := c.lib.Registry[key.Value]
 		if !isModule && !slices.Contains(known, key.Value) {
 			c.fail(d.At(key).Errorf("%s", c.unknownWord(key.Value, known)))
-			ours := c.deployerWord(key.Value, known)
+			ours := cmp.Or(c.deployerWord(key.Value, known), c.meantWord(key.Value, n, known))
 			if ours == "" {
 				c.checkBelowUnknown(d, value)
+				c.lost(value)
+				guarded = guarded || mayGuard(key.Value)
 				continue
 			}
 			renamed := *key
@@ -114,6 +117,11 @@ func (c *compiler) readTask(d *lang.Document, n *yaml.Node) *rawTask {
 	}
 	if err := strictyaml.DecodeAs(d.Name, "task", words, raw); err != nil {
 		c.fail(err)
+		c.lost(words)
+		guarded = guarded || raw.set["ignore_errors"] != nil && raw.IgnoreErrors == nil
+	}
+	if guarded && isNull(&raw.When) {
+		raw.When = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "true", Line: n.Line, Column: n.Column}
 	}
 	if len(raw.forms()) == 0 && len(c.errs) > wrong {
 		c.checkUnknownTask(d, raw)
@@ -129,10 +137,15 @@ func (c *compiler) unknownWord(word string, keywords []string) string {
 	if parts := strings.Split(word, "."); len(parts) == 3 {
 		bare = parts[2]
 	}
-	if advice, ok := ansibleTaskKeywords[bare]; ok {
+	advice, isKeyword := ansibleTaskKeywords[bare]
+	ours, isModule := c.lib.Renamed[bare]
+	if isKeyword || isModule || bare != word {
+		c.ansibleWords = append(c.ansibleWords, word)
+	}
+	if isKeyword {
 		return fmt.Sprintf("unknown task keyword or module %q: %s", word, advice)
 	}
-	if ours, ok := c.lib.Renamed[bare]; ok {
+	if isModule {
 		return fmt.Sprintf("unknown task keyword or module %q: deployer calls it %s", word, ours)
 	}
 	all := append(slices.Clone(keywords), c.lib.Registry.Names()...)
@@ -192,10 +205,15 @@ func notScalar(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }
 // conditions compiles an expression or a list of expressions, all of which must hold.
 func (c *compiler) conditions(d *lang.Document, n *yaml.Node, what string) []*lang.Expr {
 	var out []*lang.Expr
-	for _, t := range c.texts(d, n, what) {
+	texts := c.texts(d, n, what)
+	if texts == nil && !isNull(n) {
+		return []*lang.Expr{unknownCondition(d.At(n))}
+	}
+	for _, t := range texts {
 		e, err := lang.CompileExpr(t.Value, d.Origin(t))
 		if err != nil {
 			c.fail(err)
+			out = append(out, unknownCondition(d.At(t)))
 			continue
 		}
 		c.fail(vet.AnsibleName(e, c.inventory(), c.prog.Definers))

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"deployer/engine/compile/vet"
 	"deployer/engine/program"
 	"deployer/strictyaml"
@@ -9,7 +11,7 @@ import (
 // finish computes what needs all tasks: the variables that tasks and blocks read, and the
 // tasks that give variables a value.
 func (c *compiler) finish() {
-	for _, t := range c.prog.AllTasks() {
+	for _, t := range slices.Concat(c.prog.AllTasks(), c.doubts.Unreached) {
 		t.CollectRefs()
 	}
 	c.prog.Definers = c.firstDefiners()

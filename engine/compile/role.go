@@ -52,6 +52,7 @@ func (c *compiler) uses(d *lang.Document, n *yaml.Node, what string) []roleUse {
 		var raw rawUse
 		if err := strictyaml.DecodeAs(d.Name, what, e, &raw); err != nil {
 			c.fail(err)
+			c.lostFile()
 			continue
 		}
 		vars := c.params(d, &raw.Vars)
@@ -71,6 +72,7 @@ func (c *compiler) rolesOf(x taskContext, d *lang.Document, n *yaml.Node) {
 // depend on each other in a circle.
 func (c *compiler) useRole(x taskContext, u roleUse) {
 	if !c.acyclicRole(u) {
+		c.lostFile()
 		return
 	}
 	c.useRoleOnce(x, u)
@@ -78,7 +80,7 @@ func (c *compiler) useRole(x taskContext, u roleUse) {
 
 func (c *compiler) useRoleOnce(x taskContext, u roleUse) {
 	r := c.role(u.name, u.pos)
-	if r == nil {
+	if r == nil || c.tooLarge(u.pos) {
 		return
 	}
 	for _, dep := range r.uses {
@@ -129,10 +131,10 @@ func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 	r.tasks = c.roleFile(r, "tasks")
 	r.handlers = c.roleFile(r, "handlers")
 	if d := c.roleFile(r, "defaults"); d != nil {
-		r.defaults = c.compileScope(d, d.Root, true)
+		r.defaults = c.compileScope(d, d.Root, lang.RoleDefaults)
 	}
 	if d := c.roleFile(r, "vars"); d != nil {
-		r.vars = c.compileScope(d, d.Root, false)
+		r.vars = c.compileScope(d, d.Root, lang.RoleVars)
 	}
 	if d := c.roleFile(r, "meta"); d != nil {
 		var meta struct {
@@ -142,6 +144,7 @@ func (c *compiler) role(name string, pos strictyaml.Pos) *role {
 		}
 		if err := strictyaml.DecodeAs(d.Name, "role "+name, d.Root, &meta); err != nil {
 			c.fail(err)
+			c.lostFile()
 		}
 		r.uses = c.uses(d, &meta.Dependencies, "dependencies")
 	}

@@ -85,6 +85,7 @@ func (c *compiler) roleFile(r *role, folder string) *lang.Document {
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.fail(fmt.Errorf("reading %s: %w", r.tree.DisplayPath(file), err))
+			c.lostFile()
 		}
 	}
 	return nil

@@ -8,16 +8,17 @@ import (
 	"deployer/engine/lang"
 )
 
-// compileScope compiles a mapping of variables; nil when there is none.
-func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) *lang.Scope {
+// compileScope compiles a mapping of variables of a layer; nil when there is none.
+func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, layer lang.Layer) *lang.Scope {
 	if n == nil || n.Kind == 0 || n.ShortTag() == "!!null" {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
 		c.fail(d.At(n).Errorf("variables must be a mapping of names to values"))
+		c.lost(n)
 		return nil
 	}
-	s := &lang.Scope{Default: isDefault, Vars: map[string]*lang.Value{}}
+	s := &lang.Scope{Layer: layer, Vars: map[string]*lang.Value{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if slices.Contains(lang.Reserved(), key.Value) {
@@ -31,6 +32,7 @@ func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) 
 		value, err := lang.CompileValue(d, n.Content[i+1])
 		if err != nil {
 			c.fail(err)
+			c.doubts.Names[key.Value] = true
 			c.checkBelowUnknown(d, n.Content[i+1]) // to report everything that is wrong in it
 			continue
 		}
@@ -42,9 +44,5 @@ func (c *compiler) compileScope(d *lang.Document, n *yaml.Node, isDefault bool) 
 
 // params compiles the parameters of a role or an include; nil when there are none.
 func (c *compiler) params(d *lang.Document, n *yaml.Node) *lang.Scope {
-	s := c.compileScope(d, n, false)
-	if s != nil {
-		s.Param = true
-	}
-	return s
+	return c.compileScope(d, n, lang.Parameters)
 }

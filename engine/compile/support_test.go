@@ -16,7 +16,7 @@ import (
 // fileArgs is a host module with arguments of many types.
 type fileArgs struct {
 	Path     string            `yaml:"path" required:"true"`
-	Mode     string            `yaml:"mode"`
+	Mode     string            `yaml:"mode" rule:"mode"`
 	Lines    []string          `yaml:"lines"`
 	Count    int               `yaml:"count"`
 	Force    *bool             `yaml:"force"`

@@ -56,9 +56,12 @@ func (c *compiler) task(x taskContext, raw *rawTask) *program.Task {
 		Until:       c.conditions(d, &raw.Until, "until"), IgnoreErrors: value(effective.ignoreErrors),
 		Delay: raw.Delay, Timeout: c.timeLimit(effective.timeout, raw), Delegate: effective.delegate, Throttle: c.throttle(d, &raw.Throttle), RunOnce: raw.RunOnce,
 		Secret: raw.Secret, Tags: slices.Concat(x.tags, c.tags(d, &raw.Tags)), Block: x.block, Files: x.files,
-		Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes,
+		Scopes: x.with(c.compileScope(d, &raw.Vars, lang.TaskVars)).scopes,
 	}
 	t.Loop, t.LoopLabels = c.loopOf(x, raw), x.labels
+	if t.Loop == nil && raw.Loop.Kind != 0 {
+		t.When = append([]*lang.Expr{unknownCondition(t.Pos)}, t.When...)
+	}
 	c.taskRetries(t, raw)
 	c.taskName(d, t, raw)
 	c.taskArgs(d, t, raw)
@@ -134,6 +137,7 @@ func (c *compiler) taskArgs(d *lang.Document, t *program.Task, raw *rawTask) {
 	}
 	if err := taskargs.RejectKeyValue(d, raw.args, reflect.TypeOf(into)); err != nil {
 		c.fail(err)
+		c.lost(raw.args)
 		return
 	}
 	raw.args = taskargs.LongForm(raw.args, reflect.TypeOf(into))
@@ -142,9 +146,11 @@ func (c *compiler) taskArgs(d *lang.Document, t *program.Task, raw *rawTask) {
 	t.Args = args
 	for _, err := range errs {
 		c.fail(err)
+		c.doubts.Args[t] = true
 	}
 	if err := strictyaml.CheckKeys(d.Name, raw.args, into); err != nil {
 		c.fail(err)
+		c.doubts.Args[t] = true
 		return
 	}
 	if args.Templated() {
@@ -153,6 +159,10 @@ func (c *compiler) taskArgs(d *lang.Document, t *program.Task, raw *rawTask) {
 	}
 	if err := strictyaml.Decode(d.Name, raw.args, into); err != nil {
 		c.fail(err)
+		return
+	}
+	if err := engine.Validate(into); err != nil {
+		c.fail(d.At(raw.args).Errorf("%s: %v", t.Kind.Name, err))
 		return
 	}
 	t.InspectArgs(into)

@@ -79,7 +79,7 @@ func (x taskContext) throttled() bool {
 
 // withoutLoops returns the context without the loops of includes.
 func (x taskContext) withoutLoops() taskContext {
-	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *lang.Scope) bool { return s.Loop })
+	x.scopes = slices.DeleteFunc(slices.Clone(x.scopes), func(s *lang.Scope) bool { return s.Layer == lang.LoopItems })
 	x.loops, x.labels = nil, nil
 	return x
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"path"
@@ -17,6 +18,8 @@ func (c *compiler) tasks(x taskContext, nodes []*yaml.Node) {
 	for _, n := range nodes {
 		if raw := c.readTask(x.doc, n); raw != nil {
 			c.item(x, raw)
+		} else {
+			c.lost(n)
 		}
 	}
 }
@@ -27,16 +30,18 @@ func (c *compiler) item(x taskContext, raw *rawTask) {
 	forms := raw.forms()
 	if len(forms) == 0 {
 		c.fail(d.At(raw.node).Errorf("the task does nothing: name a module, a block, include_role, include_tasks, include_vars or meta"))
+		c.lost(raw.node)
 		return
 	}
 	if len(forms) > 1 {
 		c.fail(d.At(raw.node).Errorf("a task can be one thing only, and this one is %s and %s", forms[0], forms[1]))
+		c.lost(raw.node)
+		c.lostFile()
 		return
 	}
 	if raw.module != nil { // a module may have the name of a keyword
-		if c.rejectKeywords(d, raw, "a task with a module", slices.Collect(maps.Keys(withoutBlocks(raw)))...) {
-			c.moduleItem(x, raw)
-		}
+		c.rejectKeywords(d, raw, "a task with a module", slices.Collect(maps.Keys(withoutBlocks(raw)))...)
+		c.moduleItem(x, raw)
 		return
 	}
 	switch forms[0] {
@@ -66,7 +71,7 @@ func (c *compiler) metaItem(x taskContext, raw *rawTask) {
 		return
 	}
 	ends := &program.Block{Name: raw.Meta, Pos: d.At(raw.node), Parent: x.block,
-		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, false)).scopes}
+		When: c.conditions(d, &raw.When, "when"), Scopes: x.with(c.compileScope(d, &raw.Vars, lang.TaskVars)).scopes}
 	if raw.Meta == "end_play" {
 		c.checkEndPlay(x, ends)
 	}
@@ -92,7 +97,7 @@ func (c *compiler) blockItem(x taskContext, raw *rawTask) {
 	if name == "" {
 		name = "block"
 	}
-	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, false)).inside(c.inheritedOf(d, raw.node, &raw.rawInherit))
+	x = x.tagged(c.tags(d, &raw.Tags)).with(c.compileScope(d, &raw.Vars, lang.TaskVars)).inside(c.inheritedOf(d, raw.node, &raw.rawInherit))
 	b := &program.Block{Name: name, Pos: d.At(raw.node), Parent: x.block, Scopes: x.scopes,
 		When: c.conditions(d, &raw.When, "when"), Throttle: c.throttle(d, &raw.Throttle), Rollout: c.rollout(d, &raw.Rollout)}
 	selected := c.selected(x.tags)
@@ -143,16 +148,31 @@ func pointers(nodes []yaml.Node) []*yaml.Node {
 // has a condition; with a loop once for each item.
 func (c *compiler) includeItem(x taskContext, raw *rawTask, form string) {
 	d := x.doc
-	if !c.rejectKeywords(d, raw, form, append(inheritable(), "name", "when", "vars", "tags", "loop", "loop_control")...) {
-		return
-	}
+	c.rejectKeywords(d, raw, form, append(inheritable(), "name", "when", "vars", "tags", "loop", "loop_control")...)
 	loop := c.loopOf(x, raw)
-	if loop == nil {
+	if loop == nil && raw.Loop.Kind == 0 {
 		c.include(x, raw, form, iteration{})
 		return
 	}
-	for _, t := range c.unrollLoop(x, loop, form, raw.set["when"] != nil) {
+	var iterations []iteration
+	known := false
+	if loop == nil {
+		loop = &program.Loop{Pos: d.At(&raw.Loop), Var: cmp.Or(raw.LoopControl.LoopVar, lang.ItemVar), IndexVar: raw.LoopControl.IndexVar}
+	} else {
+		iterations, known = c.unrollLoop(x, loop, form, raw.set["when"] != nil)
+	}
+	for _, t := range iterations {
 		c.include(t.in(x, loop), raw, form, t)
+	}
+	if len(iterations) == 0 { // to report what is wrong in the tasks
+		made := c.aside(x, func(x taskContext) {
+			c.include(iteration{item: lang.PerHost(loop.Pos)}.in(x, loop), raw, form, iteration{})
+		})
+		for _, t := range made {
+			for _, name := range t.Defines() {
+				c.doubts.Names[name] = c.doubts.Names[name] || !known
+			}
+		}
 	}
 }
 
@@ -163,6 +183,9 @@ func (c *compiler) include(x taskContext, raw *rawTask, form string, t iteration
 	scope := c.params(d, &raw.Vars)
 	when, tags := append(t.conditions(), c.conditions(d, &raw.When, "when")...), c.tags(d, &raw.Tags)
 	pos := d.KeyPos(raw.node, form)
+	if c.tooLarge(pos) {
+		return
+	}
 	if form == "include_role" {
 		c.useRole(x, roleUse{name: raw.IncludeRole, pos: pos, vars: scope, when: when, tags: tags, params: scope != nil, only: t.hosts})
 		return
@@ -171,6 +194,7 @@ func (c *compiler) include(x taskContext, raw *rawTask, form string, t iteration
 	shown := x.tree.DisplayPath(file)
 	if slices.Contains(x.includes, shown) {
 		c.fail(pos.Errorf("files include each other in a circle: %s", strings.Join(append(slices.Clone(x.includes), shown), " -> ")))
+		c.lostFile()
 		return
 	}
 	included := c.load(x.tree, file, pos).WithFiles(x.files)

@@ -67,7 +67,15 @@ func TestUndefinedNames(t *testing.T) {
 		"promised variable":                                   {"tasks: [{file: {path: '/{{ promised }}'}}]", ""},
 		"expression of a loop":                                {"tasks: [{file: {path: '/{{ item }}'}, loop: nothing}]", `unknown name "nothing"`},
 		"written items of a loop":                             {"tasks: [{file: {path: '/{{ item }}'}, loop: ['{{ nothing }}']}]", `unknown name "nothing"`},
-		"task with a loop that may be empty":                  {"tasks: [{file: {path: '/{{ nothing }}'}, loop: 'filter([1], # > 2)'}]", ""},
+		"task with a loop that has no items":                  {"tasks: [{file: {path: '/{{ nothing }}'}, loop: 'filter([1], # > 2)'}]", `unknown name "nothing" in a loop, whose first item would fail`},
+		"name of some hosts in a loop that has no items":      {"tasks: [{file: {path: '/{{ some }}'}, loop: 'filter([1], # > 2)'}]", ""},
+		"name of some hosts in a loop with items on one":      {"tasks: [{file: {path: '/{{ some }}'}, loop: 'host.name == \"h2\" ? [1] : []'}]", `unknown name "some" on h2`},
+		"name of the hosts whose loop has items":              {"tasks: [{file: {path: '/{{ some }}'}, loop: 'host.name == \"h1\" ? [1] : []'}]", ""},
+		"loop of a result":                                    {"tasks: [{run: ls, register: r}, {file: {path: '/{{ nothing }}'}, loop: r.lines}]", `unknown name "nothing" in a loop`},
+		"tested name in a loop without items":                 {"tasks: [{file: {path: '/{{ nothing | default(1) }}'}, loop: 'filter([1], # > 2)'}]", ""},
+		"condition in a loop without items":                   {"tasks: [{file: {path: '/{{ nothing }}'}, when: item == 1, loop: 'filter([1], # > 2)'}]", ""},
+		"include with a loop without items":                   {"tasks: [{include_tasks: bad.yaml, loop: 'filter([1], # > 2)'}]", `bad.yaml:1:21: template {{ nothing }}: unknown name "nothing" in a loop`},
+		"names of an include with a loop without items":       {"tasks: [{include_tasks: own.yaml, loop: 'filter([1], # > 2)'}]", ""},
 		"task with a loop that has items":                     {"tasks: [{file: {path: '/{{ nothing }}'}, loop: [1]}]", `unknown name "nothing"`},
 		"run_once, some hosts have the variable":              {"tasks: [{file: {path: '/{{ some }}'}, run_once: true}]", ""},
 		"run_once, no host has the variable":                  {"tasks: [{file: {path: '/{{ nothing }}'}, run_once: true}]", `unknown name "nothing"`},
@@ -93,6 +101,7 @@ func TestUndefinedNames(t *testing.T) {
 			}
 			lib.RunHosts, lib.Promised, lib.Extra = []string{"h1", "h2"}, []string{"promised"}, map[string]any{"given": 1}
 			_, err := compileFiles(t, lib, "site.yaml", "- hosts: all\n  "+tt.play+"\n", "inc.yaml", "- file: {path: '/{{ item }}'}\n",
+				"bad.yaml", "- file: {path: '/{{ nothing }}{{ item }}'}\n", "own.yaml", "- {run: ls, register: r}\n- file: {path: '/{{ r.rc }}{{ item.x }}'}\n- {include_tasks: inc.yaml, loop: item.list, loop_control: {loop_var: inner}, when: item.x}\n",
 				"roles/r/tasks/main.yaml", "- file: {path: '/{{ mine }}'}\n", "roles/r/defaults/main.yaml", "mine: '{{ nothing }}'\n",
 				"roles/hidden/tasks/main.yaml", "- file: {path: '/{{ every }}'}\n", "roles/hidden/defaults/main.yaml", "every: '{{ nothing }}'\n", "templates/bad", "{{ nothing }}")
 			requireOneError(t, err, tt.want)

@@ -60,5 +60,5 @@ func (c *compiler) checkUnknownTask(d *lang.Document, raw *rawTask) {
 	if raw.Loop.Kind != 0 {
 		c.compileLoop(d, &raw.Loop)
 	}
-	c.compileScope(d, &raw.Vars, false)
+	c.compileScope(d, &raw.Vars, lang.TaskVars)
 }

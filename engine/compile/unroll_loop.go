@@ -26,7 +26,7 @@ type iteration struct {
 
 // in returns the context of tasks inside of the iteration.
 func (t iteration) in(x taskContext, l *program.Loop) taskContext {
-	s := &lang.Scope{Loop: true, Vars: map[string]*lang.Value{l.Var: t.item}, Names: []string{l.Var}}
+	s := &lang.Scope{Layer: lang.LoopItems, Vars: map[string]*lang.Value{l.Var: t.item}, Names: []string{l.Var}}
 	loops := maps.Clone(x.loops)
 	if loops == nil {
 		loops = map[string]strictyaml.Pos{}
@@ -55,43 +55,69 @@ func (t iteration) conditions() []*lang.Expr {
 // itself. The number of items must be known before the run: a written list may contain any
 // expressions, a computed one may read what is known of a host by then. conditional is true
 // when the include has a condition.
-func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, conditional bool) []iteration {
+func (c *compiler) unrollLoop(x taskContext, l *program.Loop, form string, conditional bool) ([]iteration, bool) {
 	if l.List != nil {
 		out := make([]iteration, len(l.List.Elements()))
 		for i, item := range l.List.Elements() {
 			out[i] = iteration{item: item, index: i}
 		}
-		return out
+		return out, true
+	}
+	if c.asides > 0 {
+		return []iteration{{item: lang.PerHost(l.Pos)}}, true // what the loop around gives is not known
 	}
 	for b := x.block; b != nil; b = b.Parent {
 		conditional = conditional || len(b.When) > 0
 	}
 	if why := c.whyUnknown(x, l, conditional); why != "" {
 		c.fail(l.Pos.Errorf("loop at %s: the number of items must be known before any host is contacted, and %s; loop at the included tasks, or loop over all possible items with a condition on the item", form, why))
-		return nil
+		return nil, false
 	}
-	lists := c.lists(x, l)
+	lists, ok := c.lists(x, l)
+	if !ok {
+		c.fail(l.Pos.Errorf("loop at %s: it has more than %d items, those of all hosts together; loop at tasks and not at includes", form, maxItems))
+		return nil, false
+	}
 	for _, host := range slices.Sorted(maps.Keys(lists)) {
-		if err := lists[host].err; err != nil && !conditional {
-			withContext := *err
-			if host != "" {
-				withContext.Msg += " (on " + host + ")"
-			}
-			c.fail(&withContext)
-			return nil
+		switch err := lists[host].err; {
+		case err == nil:
+		case errors.Is(err, lang.ErrLookupUnknown):
+			c.unchecked(l.Pos.Errorf("loop at %s: the items are not checked, because they depend on a lookup; the included tasks are checked once, without an item", form))
+		case !conditional:
+			c.fail(lists[host].errorOn(host))
+			return nil, false
 		}
 	}
-	return c.iterations(l, lists)
+	return c.iterations(l, lists), true
 }
 
-// list is the list of a loop on one host, or the error of computing it.
+// unchecked records what no check before the run can decide.
+func (c *compiler) unchecked(note *strictyaml.Error) {
+	if !slices.ContainsFunc(c.prog.Unchecked, func(n *strictyaml.Error) bool { return *n == *note }) {
+		c.prog.Unchecked = append(c.prog.Unchecked, note)
+	}
+}
+
+// list is the list of a loop on one host, or the error of computing it, which has a place.
 type list struct {
 	items []any
-	err   *strictyaml.Error
+	err   error
+}
+
+// errorOn returns the error of a list with the host, which may be empty.
+func (l list) errorOn(host string) error {
+	var at *strictyaml.Error
+	if host == "" || !errors.As(l.err, &at) {
+		return l.err
+	}
+	withContext := *at
+	withContext.Msg += " (on " + host + ")"
+	return &withContext
 }
 
 // iterations makes the iterations from the lists of the hosts. A host whose list cannot be
-// computed is in the first iteration, to fail there with the reason.
+// computed is in the first iteration, to fail there with the reason; so is one whose list depends
+// on a lookup that is not evaluated, so that its tasks are checked.
 func (c *compiler) iterations(l *program.Loop, lists map[string]list) []iteration {
 	var out []iteration
 	for i := 0; ; i++ {
@@ -191,21 +217,22 @@ func (c *compiler) throughInventory(x taskContext, refs lang.Refs) (lang.Refs, m
 }
 
 // lists evaluates the list of a loop for each host of the play; under the empty name when
-// no variables of hosts are known.
-func (c *compiler) lists(x taskContext, l *program.Loop) map[string]list {
-	out := map[string]list{}
+// no variables of hosts are known. It is not ok for more items than maxItems.
+func (c *compiler) lists(x taskContext, l *program.Loop) (out map[string]list, ok bool) {
+	out = map[string]list{}
 	if c.lib.Vars == nil || c.lib.Match == nil {
 		out[""] = c.listOf(x, l, nil)
-		return out
+		return out, len(out[""].items) <= maxItems
 	}
-	hosts, err := c.lib.Match(x.play.Hosts)
-	if err != nil {
-		return out // play has reported the error
-	}
+	hosts, _ := c.lib.Match(x.play.Hosts) // play has reported the error
+	items := 0
 	for _, host := range hosts {
 		out[host] = c.listOf(x, l, c.lib.Vars(host))
+		if items += len(out[host].items); items > maxItems {
+			return nil, false
+		}
 	}
-	return out
+	return out, true
 }
 
 func (c *compiler) listOf(x taskContext, l *program.Loop, base map[string]any) (out list) {
@@ -218,8 +245,9 @@ func (c *compiler) listOf(x taskContext, l *program.Loop, base map[string]any) (
 	if err == nil {
 		out.items, err = l.Items(v.Map())
 	}
-	if err != nil && !errors.As(err, &out.err) {
-		out.err = l.Pos.Errorf("loop: %v", err)
+	if err != nil && !errors.As(err, new(*strictyaml.Error)) {
+		err = l.Pos.Errorf("loop: %v", err)
 	}
+	out.err = err
 	return out
 }

@@ -21,10 +21,11 @@ func (c *compiler) varsFiles(x taskContext, n *yaml.Node, dir string) []*lang.Sc
 	for _, e := range c.texts(d, n, "vars_files") {
 		if lang.IsTemplate(e.Value) {
 			c.fail(d.At(e).Errorf("vars_files: the name of a file must be a constant, because the file is read before any host is known; put variables of hosts into the inventory"))
+			c.lostFile()
 			continue
 		}
 		if f := c.varsFile(c.tree, lang.JoinPath(dir, e.Value), d.At(e)).WithFiles(x.files); f != nil {
-			out = append(out, c.compileScope(f, f.Root, false))
+			out = append(out, c.compileScope(f, f.Root, lang.PlayVars))
 		}
 	}
 	return out
@@ -40,11 +41,13 @@ func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *la
 	data, err := c.open(tree, file, shown)
 	if err != nil {
 		c.fail(pos.Errorf("vars_files: %v", err))
+		c.lostFile()
 		return nil
 	}
 	d, err := lang.ParseDocument(shown, data)
 	if err != nil {
 		c.fail(err)
+		c.lostFile()
 		return nil
 	}
 	lookup := c.lib.LookupEnv
@@ -53,9 +56,12 @@ func (c *compiler) varsFile(tree lang.Tree, file string, pos strictyaml.Pos) *la
 	}
 	secrets, err := strictyaml.ResolveTags(shown, d.Root, lookup)
 	c.fail(err)
-	c.prog.Secrets = append(c.prog.Secrets, secrets...)
 	if strings.HasSuffix(file, encryptedSuffix) {
-		c.prog.Secrets = append(c.prog.Secrets, scalars(d.Root)...)
+		secrets = append(secrets, scalars(d.Root)...)
+	}
+	c.prog.Secrets = append(c.prog.Secrets, secrets...)
+	if c.lib.Learn != nil {
+		c.lib.Learn(secrets...)
 	}
 	c.docs[shown] = d
 	return d

@@ -32,42 +32,6 @@ func pathOf(t *testing.T, base, fixed map[string]any, pairs ...string) (string, 
 	return path, err
 }
 
-// TestPrecedence: a later layer wins over an earlier one.
-func TestPrecedence(t *testing.T) {
-	layers := []struct {
-		name string
-		set  func(site map[string]string, base, fixed map[string]any)
-	}{
-		{"role defaults", func(s map[string]string, _, _ map[string]any) { s["defaults"] = "v: defaults" }},
-		{"inventory", func(_ map[string]string, b, _ map[string]any) { b["v"] = "inventory" }},
-		{"play", func(s map[string]string, _, _ map[string]any) { s["play"] = "v: play" }},
-		{"role vars", func(s map[string]string, _, _ map[string]any) { s["vars"] = "v: role vars" }},
-		{"role parameters", func(s map[string]string, _, _ map[string]any) { s["params"] = "v: role parameters" }},
-		{"block", func(s map[string]string, _, _ map[string]any) { s["block"] = "v: block" }},
-		{"task", func(s map[string]string, _, _ map[string]any) { s["task"] = "v: task" }},
-		{"command line", func(_ map[string]string, _, f map[string]any) { f["v"] = "command line" }},
-	}
-	site, base, fixed := map[string]string{}, map[string]any{}, map[string]any{}
-	for _, layer := range layers {
-		layer.set(site, base, fixed)
-		want := layer.name
-		if want == "role defaults" {
-			want = "defaults"
-		}
-		got, err := pathOf(t, base, fixed,
-			"site.yaml", "- hosts: all\n  vars: {"+site["play"]+"}\n  roles: [{role: r, vars: {"+site["params"]+"}}]\n",
-			"roles/r/defaults/main.yaml", "{"+site["defaults"]+"}\n",
-			"roles/r/vars/main.yaml", "{"+site["vars"]+"}\n",
-			"roles/r/tasks/main.yaml", "- block: [{file: {path: '{{ v }}'}, vars: {"+site["task"]+"}}]\n  vars: {"+site["block"]+"}\n")
-		if err != nil {
-			t.Fatalf("%s: %v", layer.name, err)
-		}
-		if got != want {
-			t.Errorf("with %s set, v is %q", layer.name, got)
-		}
-	}
-}
-
 func TestVariablesOfVariables(t *testing.T) {
 	got, err := pathOf(t, map[string]any{"x": "X"}, nil, "site.yaml", `
 - hosts: all

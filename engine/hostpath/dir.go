@@ -2,6 +2,7 @@ package hostpath
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,24 +86,55 @@ func (d *Dir) OpenFile(name string, flags int, mode fs.FileMode) (*os.File, erro
 	}
 }
 
-// Mkdir creates a directory with exactly the given mode.
-func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.node.mkdir(name, mode) }
+// OpenDirectory opens an entry that is a directory. Anything else, a link included, is an error.
+func (d *Dir) OpenDirectory(name string) (*Node, error) { return d.node.directory(name) }
 
-// mkdir sets the mode by the descriptor, because the umask may have removed bits.
-func (n *Node) mkdir(name string, mode fs.FileMode) error {
+// Mkdir creates a directory with exactly the given mode and returns it open, so that the caller
+// sets its owner and mode on that node, whatever has the name by then. The error is
+// fs.ErrExist when the name is taken.
+func (d *Dir) Mkdir(name string, mode fs.FileMode) (*Node, error) { return d.node.mkdir(name, mode) }
+
+// OpenOrMkdir opens an entry that is a directory, or creates it like Mkdir. An existing
+// directory keeps its mode.
+func (d *Dir) OpenOrMkdir(name string, mode fs.FileMode) (*Node, error) {
+	made, err := d.Mkdir(name, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return d.OpenDirectory(name)
+	}
+	return made, err
+}
+
+// mkdir sets the mode by the descriptor, because the umask may have removed bits. It fails when
+// a user who can write to n has replaced the new directory by something else before it was
+// opened.
+func (n *Node) mkdir(name string, mode fs.FileMode) (*Node, error) {
+	path := filepath.Join(n.Path, name)
 	if err := unix.Mkdirat(n.fd(), name, rawMode(mode)); err != nil {
-		return &fs.PathError{Op: "mkdir", Path: filepath.Join(n.Path, name), Err: err}
+		return nil, &fs.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	made, err := n.child(name)
+	made, err := n.directory(name)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%s was replaced by another user while it was created, and is left as it is: %w", path, err)
 	}
-	defer made.Close()
 	info, err := made.Stat()
-	if err != nil || info.Mode().Perm() == mode.Perm() || !info.IsDir() {
-		return err
+	if err == nil && info.Mode().Perm() != mode.Perm() {
+		err = made.Chmod(mode)
 	}
-	return made.Chmod(mode)
+	if err != nil {
+		made.Close()
+		return nil, err
+	}
+	return made, nil
+}
+
+// directory opens an entry that is a directory.
+func (n *Node) directory(name string) (*Node, error) {
+	path := filepath.Join(n.Path, name)
+	fd, err := open(n.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return newNode(fd, path), nil
 }
 
 // Rename renames an entry within the directory.

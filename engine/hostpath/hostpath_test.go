@@ -209,6 +209,38 @@ func TestNodeStays(t *testing.T) {
 	}
 }
 
+// TestMkdirReturnsTheNewDirectory: the owner of the parent puts a program in the place of a
+// directory after it was created. The program keeps its mode.
+func TestMkdirReturnsTheNewDirectory(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "/home", "/home/program = mine")
+	dir, err := OpenDir(root, "/home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	made, err := dir.OpenOrMkdir("shared", 0o751)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	if info, err := made.Stat(); err != nil || info.Mode() != fs.ModeDir|0o751 {
+		t.Errorf("the new directory is %v, %v", info.Mode(), err)
+	}
+	shared := filepath.Join(root, "home/shared")
+	if err := errors.Join(os.Remove(shared), os.Rename(filepath.Join(root, "home/program"), shared)); err != nil {
+		t.Fatal(err)
+	}
+	_ = made.Chmod(0o755 | fs.ModeSetgid) // of the directory without a name
+	if info, err := os.Stat(shared); err != nil || info.Mode() != 0o644 {
+		t.Errorf("the program has become %v, %v", info.Mode(), err)
+	}
+	if n, err := dir.OpenOrMkdir("shared", 0o755); err == nil {
+		n.Close()
+		t.Error("a program was opened as a directory")
+	}
+}
+
 // BenchmarkOpen opens a file as an agent does for each file task: no link on the way,
 // and one.
 func BenchmarkOpen(b *testing.B) {

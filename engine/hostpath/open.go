@@ -54,7 +54,13 @@ func OpenDir(root, path string) (*Dir, error) {
 // MakeDir is OpenDir that creates missing directories with mode 0755, whatever the
 // umask.
 func MakeDir(root, path string) (*Dir, error) {
-	return (&walk{root: root}).openDir(path, func(at *Node, name string) error { return at.mkdir(name, 0o755) })
+	return (&walk{root: root}).openDir(path, func(at *Node, name string) error {
+		made, err := at.mkdir(name, 0o755)
+		if err == nil {
+			made.Close()
+		}
+		return err
+	})
 }
 
 func (w *walk) openDir(path string, missing func(*Node, string) error) (*Dir, error) {

@@ -77,6 +77,7 @@ func appendChange(out []byte, c *engine.Change) []byte {
 			out = jsonappend.AppendString(append(out, `{"kind":`...), string(e.Kind))
 			out = jsonappend.AppendString(append(out, `,"target":`...), e.Target)
 			out = jsonappend.AppendString(append(out, `,"action":`...), e.Action)
+			out = jsonappend.AppendField(out, "reason", e.Reason)
 			out = jsonappend.AppendField(out, "diff", e.Diff)
 			out = jsonappend.AppendTrue(out, "secret", e.Secret)
 			out = append(jsonappend.AppendTrue(out, "redacted", e.Redacted), `},`...)

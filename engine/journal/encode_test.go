@@ -17,7 +17,7 @@ func fullEvent() engine.Event {
 			Failure: &engine.Failure{Message: "no", Detail: "\x01\b\f\r\t\\\u2028\u2029\xff", Deterministic: true}, Ignored: true, RunOnce: true, Unknown: "u",
 			MaxParallel: 3, Reason: "r", Tries: 2, Started: at.UTC(), Elapsed: time.Second, Secret: true,
 			Change: &engine.Change{Needed: true, Wait: true, MissingDir: "/no", Effects: []engine.Effect{
-				{Kind: engine.EffectFile, Target: "/x", Action: "create", Diff: "+a\n", Secret: true, Redacted: true}, {}}}}}
+				{Kind: engine.EffectFile, Target: "/x", Action: "create", Reason: "it is missing", Diff: "+a\n", Secret: true, Redacted: true}, {}}}}}
 }
 
 func TestLineIsThatOfJSON(t *testing.T) {
@@ -42,7 +42,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	e := fullEvent()
 	r := e.Result
 	e.Report, r.Output, r.Change.Output, r.Change.CheckState = &engine.Report{}, engine.Output{}, engine.Output{}, 1 // left to encoding/json
-	r.Failure.Exit, r.Weight = 1, 1                                                                                  // stay in the process
+	r.Failure.Exit, r.Weight, r.OnController = 1, 1, true                                                            // stay in the process
 	for _, v := range []any{e, *r, *r.Change, *r.Failure, r.Change.Effects[0]} {
 		s := reflect.ValueOf(v)
 		for i := range s.NumField() {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -464,5 +465,72 @@ func TestDir(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
 	if got, err := Dir(); err != nil || got != "/home/me/.local/state/deployer/runs" {
 		t.Errorf("Dir() = %q, %v", got, err)
+	}
+}
+
+// TestOpenStepsInOrder checks that steps which have begun and not ended are listed in the order
+// of their starts, also those that began again.
+func TestOpenStepsInOrder(t *testing.T) {
+	dir := t.TempDir()
+	l := create(t, dir, "r1")
+	for _, e := range []engine.Event{
+		started("a", "2"), started("a", "9"), started("a", "1"), started("b", "1"), ended("a", "9", engine.StatusOK), started("a", "2"),
+		ended("b", "1", engine.StatusOK), ended("b", "7", engine.StatusOK), started("a", "9"),
+	} {
+		l.Emit(e)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(Path(dir, "r1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{"a": {"2", "1", "9"}}, r.Open); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReadIsBounded checks that the time of Read grows with the size of the journal, whatever
+// the order of the ends of its steps, and that a copy which is nothing but names is refused.
+func TestReadIsBounded(t *testing.T) {
+	write := func(n int, line func(b *bytes.Buffer, i int)) string {
+		var b bytes.Buffer
+		b.WriteString(`{"header":{"format":1,"run":"r1"}}` + "\n")
+		for i := range n {
+			line(&b, i)
+		}
+		path := filepath.Join(t.TempDir(), "r1.jsonl")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// nested returns the shortest of three times for a journal of n steps that end in reverse order.
+	nested := func(n int) time.Duration {
+		path := write(2*n, func(b *bytes.Buffer, i int) {
+			if i < n {
+				fmt.Fprintf(b, `{"event":{"type":"step.start","host":"a","step":"%d"}}`+"\n", i)
+			} else {
+				fmt.Fprintf(b, `{"event":{"type":"step.end","host":"a","step":"%d"}}`+"\n", 2*n-1-i)
+			}
+		})
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			if r, err := Read(path); err != nil || len(r.Open) != 0 {
+				t.Errorf("%v, %v", r, err)
+			}
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	// Four times the steps take four times as long, and sixteen times when each end searches all.
+	if few, many := nested(8_000), nested(32_000); many > 10*few {
+		t.Errorf("8000 steps took %v, 32 000 took %v", few, many)
+	}
+	names := write(400_000, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, `{"event":{"type":"host.parked","host":"%d"}}`+"\n", i) })
+	if _, err := Read(names); err == nil || !strings.Contains(err.Error(), "MiB of names") {
+		t.Errorf("400 000 hosts: %v", err)
 	}
 }

@@ -1,17 +1,17 @@
 package journal
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"slices"
 	"syscall"
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/jsonappend"
 )
 
 // Outcomes of runs without a report. All other outcomes come from the report.
@@ -45,19 +45,30 @@ type Record struct {
 	// Damaged is set when lines could not be decoded; they are missing above.
 	Damaged *DamagedError
 
-	seen map[string]bool // members of Hosts
+	seen   map[string]bool           // members of Hosts
+	open   map[string]map[string]int // by host: steps of Open, with the number of their start
+	starts int                       // number of steps that have begun
+	weight int                       // of texts above, in bytes
 }
 
-// Read reads a journal. A last line that a kill truncated is left out.
+// MaxNames is the memory of the hosts, steps and reasons of a Record in bytes. A run of 1000
+// hosts takes some 2 MiB.
+const MaxNames = 64 << 20
+
+// Read reads a journal. A last line that a kill truncated is left out. A journal with more
+// than MaxNames bytes of names, which can only be a copy from a hostile host, is an error.
 func Read(path string) (*Record, error) {
-	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Names: map[string]string{}, Parked: map[string]string{}, seen: map[string]bool{}}
+	r := &Record{Results: map[engine.Status]int{}, Open: map[string][]string{}, Names: map[string]string{}, Parked: map[string]string{},
+		seen: map[string]bool{}, open: map[string]map[string]int{}}
 	seen := false
 	err := Scan(path, func(h *Header, e *engine.Event) error {
 		if h != nil {
 			r.Header, r.Last, seen = *h, h.Started, true
 			return nil
 		}
-		r.event(e)
+		if r.event(e); r.weight > MaxNames {
+			return fmt.Errorf("reading %s: it has more than %d MiB of names of hosts and steps", path, MaxNames>>20)
+		}
 		return nil
 	})
 	if err != nil && !errors.As(err, &r.Damaged) {
@@ -66,6 +77,7 @@ func Read(path string) (*Record, error) {
 	if !seen {
 		return nil, errors.Join(fmt.Errorf("reading %s: it has no header, so it is not the log of a run", path), err)
 	}
+	r.listOpen()
 	alive, err := locked(path)
 	if err != nil {
 		return nil, err
@@ -85,27 +97,87 @@ func (r *Record) event(e *engine.Event) {
 	if e.Host != "" && !r.seen[e.Host] {
 		r.seen[e.Host] = true
 		r.Hosts = append(r.Hosts, e.Host)
+		r.weigh(e.Host)
 	}
 	switch e.Type {
 	case engine.EventStepStart:
-		r.Open[e.Host] = append(r.Open[e.Host], e.Step)
-		r.Names[e.Step] = e.Name
+		r.beginStep(e)
 	case engine.EventStepEnd:
 		if e.Result != nil {
+			if _, known := r.Results[e.Result.Status]; !known {
+				r.weigh(string(e.Result.Status))
+			}
 			r.Results[e.Result.Status]++
 			if e.Result.Status == engine.StatusFailed && e.Result.Change != nil && len(e.Result.Change.Pending()) > 0 {
 				r.FailedChanges++
 			}
 		}
-		r.Open[e.Host] = slices.DeleteFunc(r.Open[e.Host], func(s string) bool { return s == e.Step })
-		if len(r.Open[e.Host]) == 0 {
-			delete(r.Open, e.Host)
-		}
+		r.endStep(e)
 	case engine.EventHostParked:
 		r.Parked[e.Host] = e.Text
+		r.weigh(e.Text)
 	case engine.EventRunEnd:
 		r.Report = e.Report
 	}
+}
+
+// beginStep notes the start of a step.
+func (r *Record) beginStep(e *engine.Event) {
+	if _, known := r.Names[e.Step]; !known {
+		r.weigh(e.Step, e.Name)
+	}
+	r.Names[e.Step] = e.Name
+	if r.open[e.Host] == nil {
+		r.open[e.Host] = map[string]int{}
+	}
+	if _, begun := r.open[e.Host][e.Step]; !begun {
+		r.starts++
+		r.open[e.Host][e.Step] = r.starts
+		r.weigh()
+	}
+}
+
+// endStep notes the end of a step.
+func (r *Record) endStep(e *engine.Event) {
+	if _, begun := r.open[e.Host][e.Step]; !begun {
+		return
+	}
+	delete(r.open[e.Host], e.Step)
+	r.weight -= entryWeight
+	if len(r.open[e.Host]) == 0 {
+		delete(r.open, e.Host)
+	}
+}
+
+// entryWeight is the memory of an entry of a mapping in bytes, without its texts.
+const entryWeight = 100
+
+// weigh adds the memory of an entry with texts to the weight.
+func (r *Record) weigh(texts ...string) {
+	r.weight += entryWeight
+	for _, t := range texts {
+		r.weight += len(t)
+	}
+}
+
+// listOpen sets Open, in the order in which the steps have begun.
+func (r *Record) listOpen() {
+	for host, steps := range r.open {
+		r.Open[host] = slices.SortedFunc(maps.Keys(steps), func(a, b string) int { return steps[a] - steps[b] })
+	}
+	r.seen, r.open = nil, nil
+}
+
+// Weight returns the memory of a record from Read in bytes: an estimate of what decoding its
+// header, its names and its report has taken.
+func (r *Record) Weight() int {
+	weight := r.weight
+	for _, part := range []any{r.Header, r.Report} {
+		if text, err := json.Marshal(part); err == nil {
+			weight += jsonappend.Weigh(text)
+		}
+	}
+	return weight
 }
 
 func (r *Record) outcome(alive bool) engine.Outcome {
@@ -144,92 +216,4 @@ func locked(path string) (bool, error) {
 		return false, fmt.Errorf("testing the lock of %s: %w", path, err)
 	}
 	return false, nil // Close releases the lock
-}
-
-// DamagedError says that lines of a journal are not valid: a power cut can leave
-// zeros in place of lines.
-type DamagedError struct {
-	Path  string
-	Line  int // number of the first damaged line
-	Count int
-	Err   error // of the first damaged line
-}
-
-func (e *DamagedError) Error() string {
-	more := ""
-	if e.Count > 1 {
-		more = fmt.Sprintf(", and %d more", e.Count-1)
-	}
-	return fmt.Sprintf("%s:%d: damaged line of a run's log%s: %v", e.Path, e.Line, more, e.Err)
-}
-
-func (e *DamagedError) Unwrap() error { return e.Err }
-
-// Scan calls on for the header and each event of a journal, in order. An error of on
-// ends the scan and is returned. Damaged lines are skipped, and reported as a
-// *DamagedError at the end.
-func Scan(path string, on func(*Header, *engine.Event) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("reading the log of a run: %w", err)
-	}
-	defer f.Close()
-	var damaged *DamagedError
-	in := bufio.NewReaderSize(f, 64<<10)
-	for n := 1; ; n++ {
-		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // a rest without line end was truncated
-			if damaged != nil {
-				return damaged
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading the log of a run: %w", err)
-		}
-		if n == 1 {
-			if err := KnownFormat(path, text); err != nil {
-				return err
-			}
-		}
-		var l line
-		err = json.Unmarshal(text, &l)
-		if err == nil && l.Header == nil && l.Event == nil {
-			err = errors.New("neither a header nor an event")
-		}
-		if err != nil {
-			if damaged == nil {
-				damaged = &DamagedError{Path: path, Line: n, Err: err}
-			}
-			damaged.Count++
-			continue
-		}
-		complete(l.Event)
-		if err := on(l.Header, l.Event); err != nil {
-			return err
-		}
-	}
-}
-
-// KnownFormat returns a *FormatError for the line of a header of an unknown format.
-func KnownFormat(path string, header []byte) error {
-	var head struct {
-		Header struct {
-			Format int `json:"format"`
-		} `json:"header"`
-	}
-	if json.Unmarshal(header, &head) == nil && (head.Header.Format < 0 || head.Header.Format > Format) {
-		return &FormatError{path, head.Header.Format}
-	}
-	return nil
-}
-
-// complete restores the fields of a result that its line left out.
-func complete(e *engine.Event) {
-	if e == nil || e.Result == nil {
-		return
-	}
-	if r := e.Result; r.Host == "" && r.Step == "" && r.Name == "" {
-		r.Host, r.Step, r.Name = e.Host, e.Step, e.Name
-	}
 }

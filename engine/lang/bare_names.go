@@ -28,7 +28,7 @@ func parseFile(src string, funcs template.FuncMap) (*template.Template, []string
 		_, theirs := builtins[name]
 		return ours || theirs
 	}, asFuncs: template.FuncMap{}}
-	tpl := template.New(".").Option("missingkey=error").Funcs(funcs)
+	tpl := template.New(".").Option("missingkey=error").Funcs(boundBuiltins).Funcs(funcs)
 	for name, part := range set {
 		b.define = name != "."
 		b.list(part.Root)
@@ -60,7 +60,7 @@ var templateKeywords = []string{"block", "break", "continue", "define", "else", 
 // because the name alone is a function or keyword there.
 func NeedsDot(name string) bool {
 	_, function := fileFunctions()[name]
-	return function || name == includeFunc || slices.Contains(builtinNames, name) || slices.Contains(templateKeywords, name)
+	return function || name == includeFunc || name == exprFunc || slices.Contains(builtinNames, name) || slices.Contains(templateKeywords, name)
 }
 
 // bareNames rewrites the names of a parsed template that are not functions.

@@ -47,11 +47,15 @@ type Origin struct {
 	line, col, indent int
 	exact             bool
 	files             *Files // see Document
+	lookups           *Lookups
 }
 
 // Origin returns the place of the text of a scalar, for errors inside of the text.
 func (d *Document) Origin(n *yaml.Node) Origin {
 	o := Origin{Start: d.At(n), line: n.Line, col: n.Column, files: d.files}
+	if d.files != nil {
+		o.lookups = d.files.Lookups
+	}
 	switch {
 	case n.Kind != yaml.ScalarNode:
 	case n.Style&yaml.LiteralStyle != 0:

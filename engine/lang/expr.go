@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,7 +68,10 @@ func compileIn(src string, t *Interpolation, offset int) (*Expr, error) {
 }
 
 func (e *Expr) compile() error {
-	var err error
+	err := rejectComment(e.Src)
+	if err != nil {
+		return e.wrap(err)
+	}
 	if e.read, err = language.Rewrite(e.Src); err != nil {
 		return e.wrap(err)
 	}
@@ -79,8 +83,8 @@ func (e *Expr) compile() error {
 	for _, id := range strict.definite {
 		e.definite = append(e.definite, VarUse{Name: id.Value, Pos: e.at(id.Location().From), Source: e.shown()})
 	}
-	options := append(orderedCalls(), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try), expr.Function(hasName, has), expr.Function(inName, in, new(func(any, any) bool)),
-		expr.Function(truthyName, truthy), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
+	options := append(slices.Concat(orderedCalls(), boundedCalls()), expr.Patch(strict), expr.DisableBuiltin("now"), expr.Function(getName, get), expr.Function(getHostVarName, getHostVar), expr.Function(tryName, try), expr.Function(hasName, has), expr.Function(inName, in, new(func(any, any) bool)),
+		expr.Function(truthyName, truthy), expr.Function(boundedJSONName, fromJSONExpr), expr.Function(versionName, versionCompareExpr, new(func(any, any) int)))
 	reads, err := e.lookups(strict)
 	if err != nil {
 		return err
@@ -159,7 +163,7 @@ func (e *Expr) Int(vars map[string]any) (int, error) {
 func (e *Expr) wrap(err error) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return e.Pos.Errorf("%s: %v", e.shown(), err)
+		return withReason(e.Pos.Errorf("%s: %v", e.shown(), err), err)
 	}
 	msg := dialect.Shown(fe.Message)
 	if strings.HasPrefix(msg, "interface conversion: ") && strings.HasSuffix(msg, ", not bool") {
@@ -170,10 +174,10 @@ func (e *Expr) wrap(err error) error {
 		if e.texted {
 			advice = ValueAdvice(e.Src)
 		} else {
-			advice = ConditionAdvice(e.Src)
+			advice = cmp.Or(ConditionAdvice(e.Src), ValueAdvice(e.Src)) // a loop is a value
 		}
 	}
-	return e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice)
+	return withReason(e.at(fe.From).Errorf("%s: %s%s", e.shown(), msg, advice), err)
 }
 
 // Describe returns a description of the type of a value, for errors.

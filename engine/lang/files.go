@@ -63,6 +63,11 @@ func JoinPath(dir, name string) string {
 // Files finds the templates and plain files that the tasks of one role, or of a playbook,
 // name. Files is safe for concurrent use.
 type Files struct {
+	// Lookups decides about the lookups in texts that name these files.
+	Lookups *Lookups
+	// Disk opens a directory for FromDisk; nil means os.DirFS.
+	Disk func(dir string) fs.FS
+
 	owner       string // for messages: "role etcd"
 	searchDirs  []SearchDir
 	funcs       template.FuncMap
@@ -90,6 +95,7 @@ var fileFunctions = sync.OnceValue(Functions)
 func NewFiles(owner, playbookDir string, openDir func(dir string) fs.FS, places ...SearchDir) *Files {
 	f := &Files{owner: owner, searchDirs: places, funcs: maps.Clone(fileFunctions()), playbookDir: playbookDir, openDir: openDir, parsed: map[string]*Template{}}
 	f.funcs[includeFunc] = f.include
+	f.funcs[exprFunc] = (*Template)(nil).evaluateExpr // each template has its own
 	return f
 }
 
@@ -100,13 +106,19 @@ func (f *Files) SearchDirs() []SearchDir { return f.searchDirs }
 // FromDisk returns the same files as they are on disk now, with nothing cached. Directories
 // that are not on disk stay as they are.
 func (f *Files) FromDisk() *Files {
+	disk := f.Disk
+	if disk == nil {
+		disk = os.DirFS
+	}
 	dirs := slices.Clone(f.searchDirs)
 	for i, p := range dirs {
 		if p.Tree.Dir != "" {
-			dirs[i].Tree.FS = os.DirFS(p.Tree.Dir)
+			dirs[i].Tree.FS = disk(p.Tree.Dir)
 		}
 	}
-	return NewFiles(f.owner, "", os.DirFS, dirs...)
+	out := NewFiles(f.owner, "", disk, dirs...)
+	out.Lookups, out.Disk = f.Lookups, f.Disk
+	return out
 }
 
 // File reads a plain file: from files/ of the role, or by an absolute path.

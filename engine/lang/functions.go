@@ -2,6 +2,7 @@ package lang
 
 import (
 	"errors"
+	"fmt"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
@@ -16,7 +17,11 @@ const versionName = "versionCompare"
 // Functions returns the functions of template files, which expressions may call, too: those
 // of sprig, without the functions that read the environment or the network of the
 // controller, and toYaml, fromYaml and toToml.
-func Functions() template.FuncMap {
+//
+// A call whose result would take more than 64 MiB is an error.
+func Functions() template.FuncMap { return dialect.BoundTemplates(functions()) }
+
+func functions() template.FuncMap {
 	f := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
 		delete(f, name)
@@ -30,6 +35,11 @@ func Functions() template.FuncMap {
 	f[versionName] = dialect.VersionCompare
 	return f
 }
+
+// boundBuiltins are the functions of text/template whose result may be much larger than their
+// arguments, with the bounds of Functions.
+var boundBuiltins = template.FuncMap(dialect.BoundTemplates(map[string]any{"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln,
+	"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper}))
 
 // versionCompareExpr is [dialect.VersionCompare] as expressions call it.
 func versionCompareExpr(args ...any) (any, error) {

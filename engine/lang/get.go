@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,10 +28,10 @@ const (
 // getHostVar is get for the variables of another host; its error says which of them exist.
 func getHostVar(args ...any) (any, error) {
 	value, err := get(args...)
-	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, hostVarsAdvice)
+	if err != nil && !errors.Is(err, ErrLookupUnknown) {
+		err = fmt.Errorf("%w%s", err, hostVarsAdvice)
 	}
-	return value, nil
+	return value, err
 }
 
 // get returns the element key of a mapping, a list or a text.
@@ -48,9 +49,24 @@ func get(args ...any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("unknown name %q%s", k, NameHint(k, m))
 		}
-		return v, nil
+		return known(v)
+	case string:
+		return letter(m, key)
 	}
 	return runtime.Fetch(of, key), nil // panics are turned into errors by the vm
+}
+
+// letter returns a letter of a text; a negative place counts from the end.
+func letter(text string, key any) (any, error) {
+	place, ok := key.(int)
+	letters := []rune(text)
+	if ok && place < 0 {
+		place += len(letters)
+	}
+	if !ok || place < 0 || place >= len(letters) {
+		return nil, fmt.Errorf("cannot look up %v in a text of %d letters", key, len(letters))
+	}
+	return string(letters[place]), nil
 }
 
 // try is get for look-ups that may find nothing.
@@ -60,7 +76,7 @@ func try(args ...any) (any, error) {
 		return nil, nil
 	case map[string]any:
 		k, _ := args[1].(string)
-		return m[k], nil
+		return known(m[k])
 	}
 	return get(args...)
 }

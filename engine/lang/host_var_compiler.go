@@ -13,6 +13,9 @@ import (
 // that task. A value that one place of a file gives to many hosts is compiled once. A
 // HostVarCompiler is not safe for concurrent use.
 type HostVarCompiler struct {
+	// Lookups decides about the lookups in variables.
+	Lookups *Lookups
+
 	compiled map[strictyaml.Pos]*Value
 }
 
@@ -57,7 +60,7 @@ func (c *HostVarCompiler) compile(value any, pos strictyaml.Pos) (*Value, error)
 			err = strictyaml.Join(err, c.child(v, e))
 		}
 	case string:
-		if v.text, err = CompileInterpolation(t, Origin{Start: pos}); err == nil {
+		if v.text, err = CompileInterpolation(t, Origin{Start: pos, lookups: c.Lookups}); err == nil {
 			v.refs = v.text.refs
 		}
 	}

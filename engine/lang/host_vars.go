@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"maps"
 	"slices"
 )
@@ -8,7 +9,8 @@ import (
 // ResolveHostVars computes the variables with {{ }} that each host may read of the others
 // (hosts.NAME.vars), from what the host has before the run. Variables that need facts,
 // results of tasks or variables of plays are left out. With others it includes variables
-// that read other hosts; the variables of those hosts must be resolved by then.
+// that read other hosts; the variables of those hosts must be resolved by then. To read one
+// that depends on a lookup of UnknownLookups is [ErrLookupUnknown].
 func ResolveHostVars(base, fixed map[string]any, others bool) map[string]any {
 	v := NewVars(base, fixed)
 	out := map[string]any{}
@@ -18,8 +20,11 @@ func ResolveHostVars(base, fixed map[string]any, others bool) map[string]any {
 			continue
 		}
 		mark := v.Depth()
-		if v.PushScope(nil, Refs{names: map[string]bool{name: true}}) == nil {
+		switch err := v.PushScope(nil, Refs{names: map[string]bool{name: true}}); {
+		case err == nil:
 			out[name] = v.values[name]
+		case errors.Is(err, ErrLookupUnknown):
+			out[name] = unknownVar{}
 		}
 		v.PopTo(mark)
 	}

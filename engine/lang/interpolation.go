@@ -12,7 +12,7 @@ import (
 )
 
 // language has the functions that expressions may call.
-var language = dialect.New(Functions())
+var language = dialect.New(functions())
 
 // Interpolation is a compiled text of a playbook, a role or an inventory: literals, and
 // expressions in {{ }}. A name that does not exist is an error with its place. Interpolation is safe
@@ -104,7 +104,7 @@ func (t *Interpolation) Text(vars map[string]any) (string, error) {
 		}
 		s, err := printed(v)
 		if err != nil {
-			return "", p.expr.Pos.Errorf("%s: %v", p.expr.shown(), err)
+			return "", withReason(p.expr.Pos.Errorf("%s: %v", p.expr.shown(), err), err)
 		}
 		if b.Len()+len(s) > maxTextBytes {
 			return "", p.expr.tooLong()
@@ -141,7 +141,7 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 		return nil, err
 	}
 	if v, err = ToVariable(v); err != nil {
-		return nil, t.orig.Start.Errorf("%s: %v", t.pieces[0].expr.shown(), err)
+		return nil, withReason(t.orig.Start.Errorf("%s: %v", t.pieces[0].expr.shown(), err), err)
 	}
 	switch made := v.(type) {
 	case float64:
@@ -149,6 +149,13 @@ func (t *Interpolation) Value(vars map[string]any) (any, error) {
 	case string:
 		if len(made) > maxTextBytes {
 			return nil, t.pieces[0].expr.tooLong()
+		}
+	case []any, map[string]any: // a plain path is a value of a variable, which was checked
+		if t.pieces[0].path != nil {
+			return v, nil
+		}
+		if err := dialect.BoundValue(v, 0); err != nil {
+			return nil, t.pieces[0].expr.Pos.Errorf("%s: %v", t.pieces[0].expr.shown(), err)
 		}
 	}
 	return v, nil
@@ -176,7 +183,7 @@ func ToVariable(v any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use a %T as a value: %w", v, err)
 	}
-	return fromJSON(text)
+	return decodeJSON(text)
 }
 
 // lookup follows a path of names through mappings.
@@ -191,7 +198,8 @@ func lookup(vars map[string]any, path []string) (any, bool) {
 			return nil, false
 		}
 	}
-	return at, true
+	_, unknown := at.(unknownVar) // whose error get returns
+	return at, !unknown
 }
 
 // DefiniteUses returns the variables that the text reads on every host.

@@ -56,8 +56,22 @@ func notExpression(src string) error {
 	if strings.HasPrefix(src, "$") && !strings.HasPrefix(src, "$env") {
 		return fmt.Errorf("%s is valid in template files only; in a text write {{ let NAME = VALUE; EXPRESSION }}", src)
 	}
-	if at := strings.Index(src, "//"); at >= 0 && !quotedAt(src, at) {
-		return errors.New("// starts a comment; for an integer division write int(A / B)")
+	return nil
+}
+
+// rejectComment returns an error for // outside of quotes: it begins a comment of expr, and
+// divides in Jinja, so that 7 // 2 would be 7.
+func rejectComment(src string) error {
+	quote := byte(0)
+	for i := range len(src) {
+		switch c := src[i]; {
+		case quote == 0 && (c == '\'' || c == '"' || c == '`'):
+			quote = c
+		case c == quote && (i == 0 || src[i-1] != '\\'):
+			quote = 0
+		case quote == 0 && c == '/' && strings.HasPrefix(src[i:], "//"):
+			return errors.New("// starts a comment; for an integer division write int(A / B)")
+		}
 	}
 	return nil
 }
@@ -78,20 +92,6 @@ func templateStatement(src string) string {
 	return m[1] + m[2]
 }
 
-// quotedAt reports whether a place of an expression stands in quotes.
-func quotedAt(src string, at int) bool {
-	quote := byte(0)
-	for i := range at {
-		switch c := src[i]; {
-		case quote == 0 && (c == '\'' || c == '"' || c == '`'):
-			quote = c
-		case c == quote && (i == 0 || src[i-1] != '\\'):
-			quote = 0
-		}
-	}
-	return quote != 0
-}
-
 // textAdvice returns the alternative to a statement of Jinja in a text.
 func textAdvice(src string, offset int) string {
 	if !strings.HasPrefix(src[offset:], "{%") {
@@ -102,7 +102,7 @@ func textAdvice(src string, offset int) string {
 
 // jinjaStatementPattern matches a statement of Jinja, which text/template would copy to its
 // output.
-var jinjaStatementPattern = regexp.MustCompile(`\{%[-+]?\s*(if|for|set|include|macro|block|extends|raw|import|from)\b[^%]*%\}`)
+var jinjaStatementPattern = regexp.MustCompile(`\{%[-+]?\s*(if|elif|else|for|set|include|macro|block|extends|raw|import|from|do|filter|with|call|autoescape|continue|break|end\w+)\b[^%]*%\}`)
 
 // rejectJinjaStatement returns an error for a template file with a statement of Jinja.
 func rejectJinjaStatement(src string, orig Origin) error {

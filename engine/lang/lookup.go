@@ -72,7 +72,7 @@ func (e *Expr) checkLookup(call *ast.CallNode, definite bool) error {
 	if !ok {
 		return errors.New("lookup wants its name as a constant: file, env, password or template")
 	}
-	if lookupPlugins[bareLookup(name.Value)] == nil {
+	if lookupPlugins()[bareLookup(name.Value)] == nil {
 		return fmt.Errorf("there is no lookup %q; there are file, env, password and template; %s", name.Value, jinja.LookupAdvice(name.Value))
 	}
 	if bareLookup(name.Value) != "template" {
@@ -102,28 +102,30 @@ func (e *Expr) checkLookup(call *ast.CallNode, definite bool) error {
 // bareLookup returns the name of a lookup without its collection.
 func bareLookup(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// lookupPlugins are the lookups of Ansible that exist here; each returns one value for each
-// term.
-var lookupPlugins = map[string]func(e *Expr, vars map[string]any, term string) (any, error){
-	"file": func(e *Expr, _ map[string]any, term string) (any, error) {
-		if e.orig.files == nil {
-			return readAbsoluteFile(term)
-		}
-		data, err := e.orig.files.File(term)
-		return strings.TrimRight(string(data), " \t\r\n"), err
-	},
-	"env":      func(_ *Expr, _ map[string]any, term string) (any, error) { return os.Getenv(term), nil },
-	"password": func(e *Expr, _ map[string]any, term string) (any, error) { return password(e.orig.files, term) },
-	"template": func(e *Expr, vars map[string]any, term string) (any, error) {
-		if e.orig.files == nil {
-			return nil, errors.New("the inventory has no template files; use this lookup in a playbook or a role")
-		}
-		tpl, err := e.orig.files.Template(term)
-		if err != nil {
-			return nil, err
-		}
-		return tpl.Text(vars)
-	},
+// lookupPlugins returns the lookups of Ansible that exist here; each returns one value for
+// each term.
+func lookupPlugins() map[string]func(e *Expr, vars map[string]any, term string) (any, error) {
+	return map[string]func(e *Expr, vars map[string]any, term string) (any, error){
+		"file": func(e *Expr, _ map[string]any, term string) (any, error) {
+			if e.orig.files == nil {
+				return readAbsoluteFile(term)
+			}
+			data, err := e.orig.files.File(term)
+			return strings.TrimRight(string(data), " \t\r\n"), err
+		},
+		"env":      func(_ *Expr, _ map[string]any, term string) (any, error) { return os.Getenv(term), nil },
+		"password": func(e *Expr, _ map[string]any, term string) (any, error) { return password(e.orig.files, term) },
+		"template": func(e *Expr, vars map[string]any, term string) (any, error) {
+			if e.orig.files == nil {
+				return nil, errors.New("the inventory has no template files; use this lookup in a playbook or a role")
+			}
+			tpl, err := e.orig.files.Template(term)
+			if err != nil {
+				return nil, err
+			}
+			return tpl.Content(vars)
+		},
+	}
 }
 
 func (e *Expr) find(args []any) ([]any, error) {
@@ -135,13 +137,21 @@ func (e *Expr) find(args []any) ([]any, error) {
 		if !ok {
 			return nil, fmt.Errorf("lookup %s: want a text, got %s", name, Describe(a))
 		}
-		v, err := lookupPlugins[bareLookup(name)](e, vars, term)
+		v, err := e.lookup(bareLookup(name), vars, term)
 		if err != nil {
 			return nil, fmt.Errorf("lookup %s: %w", name, err)
 		}
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// lookup returns the value of one term.
+func (e *Expr) lookup(name string, vars map[string]any, term string) (any, error) {
+	if err := e.orig.lookups.refuse(name, vars); err != nil {
+		return nil, err
+	}
+	return lookupPlugins()[name](e, vars, term)
 }
 
 // readAbsoluteFile reads a file that a variable of the inventory names.

@@ -53,6 +53,14 @@ func (r *Refs) Merge(others ...Refs) {
 	}
 }
 
+// without returns the references but for one name, which is no variable of the host.
+func (r Refs) without(name string) Refs {
+	out := Refs{names: maps.Clone(r.names), tested: maps.Clone(r.tested), all: r.all}
+	delete(out.names, name)
+	delete(out.tested, name)
+	return out
+}
+
 // Tested reports whether the variable is allowed to be missing somewhere.
 func (r Refs) Tested(name string) bool { return r.tested[name] }
 

@@ -7,5 +7,6 @@ const contextVar = "context__"
 
 // runContext holds the values of the run that expressions read beside variables.
 type runContext struct {
-	definers map[string]strictyaml.Pos // see Vars.Explain
+	definers    map[string]strictyaml.Pos // see Vars.Explain
+	holdLookups bool                      // see Vars.HoldLookups
 }

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"unicode"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -23,6 +24,7 @@ type strictness struct {
 	hostVars  map[file.Location]bool   // look-ups of variables of another host
 	fields    map[file.Location]string // the field that is read, of names of which only one field is
 	unknown   []*ast.IdentifierNode    // functions that do not exist
+	method    *ast.StringNode          // the name of a method that is called and does not exist; nil for none
 	definite  []*ast.IdentifierNode    // variables that are read on every host
 	called    map[string]dialect.Func  // functions of package dialect
 	lookups   []*ast.CallNode
@@ -42,6 +44,10 @@ func newStrictness(src string) (*strictness, error) {
 	s.collectDefinite(tree.Node)
 	path := memberPath(tree.Node)
 	s.isPath = path != nil && path[0] != omitName && len(s.tolerant) == 0
+	if s.method != nil {
+		err := &file.Error{Location: s.method.Location(), Message: fmt.Sprintf("values have no method %s", s.method.Value)}
+		return nil, err.Bind(tree.Source)
+	}
 	for _, f := range s.unknown {
 		name := dialect.Shown(f.Value)
 		err := &file.Error{Location: f.Location(), Message: fmt.Sprintf("unknown function %q%s", name, strictyaml.Hint(name, language.Names()))}
@@ -98,6 +104,9 @@ func (s *strictness) collectContext(n *ast.Node) {
 // call records the function that is called. Functions of expr itself are another kind of
 // node.
 func (s *strictness) call(t *ast.CallNode) {
+	if m, ok := t.Callee.(*ast.MemberNode); ok {
+		s.callMethod(m)
+	}
 	f, ok := t.Callee.(*ast.IdentifierNode)
 	if !ok {
 		return
@@ -111,6 +120,14 @@ func (s *strictness) call(t *ast.CallNode) {
 		s.called[f.Value] = fn
 	} else if f.Value != versionName {
 		s.unknown = append(s.unknown, f)
+	}
+}
+
+// callMethod records a method that no value has: those of times and durations of expr begin
+// with a capital letter, those of Jinja's values do not exist here.
+func (s *strictness) callMethod(m *ast.MemberNode) {
+	if name, ok := m.Property.(*ast.StringNode); ok && name.Value != "" && unicode.IsLower(rune(name.Value[0])) {
+		s.method = name
 	}
 }
 
@@ -167,8 +184,11 @@ func (s *strictness) Visit(n *ast.Node) {
 		}
 	case *ast.BinaryNode:
 		rewriteIn(n, t)
+		rewriteAdd(n, t)
 	case *ast.BuiltinNode:
+		rewriteBounded(t)
 		rewriteOrdered(n, t)
+		rewriteFromJSON(n, t)
 	}
 }
 

@@ -25,6 +25,7 @@ type Template struct {
 	setsVars bool
 	// asFuncs are variables that {{ define }} parts name without a dot; see bind.
 	asFuncs []string
+	exprs   map[string]*templateExpr // expressions of playbooks, by their source
 }
 
 func compileTemplate(src string, orig Origin, funcs template.FuncMap) (*Template, error) {
@@ -36,7 +37,10 @@ func compileTemplate(src string, orig Origin, funcs template.FuncMap) (*Template
 	if err != nil {
 		return nil, t.parseError(err, funcs)
 	}
-	t.tpl, t.refs, t.asFuncs = tpl, templateRefs(tpl), names
+	t.tpl, t.refs, t.asFuncs = tpl.Funcs(template.FuncMap{exprFunc: t.evaluateExpr}), templateRefs(tpl), names
+	if err := t.compileExprs(); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		t.refs.Add(name)
 	}
@@ -49,7 +53,7 @@ func (t *Template) Refs() Refs { return t.refs }
 
 // Text renders the template.
 func (t *Template) Text(vars map[string]any) (string, error) {
-	var b strings.Builder
+	var b boundedText
 	tpl, err := t.bind(vars)
 	if err != nil {
 		return "", t.orig.Start.Errorf("template: %v", err)
@@ -63,6 +67,31 @@ func (t *Template) Text(vars map[string]any) (string, error) {
 	}
 	return out, nil
 }
+
+// boundedText is a text of at most maxTextBytes.
+type boundedText struct{ strings.Builder }
+
+// Write implements io.Writer.
+func (b *boundedText) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxTextBytes {
+		return 0, fmt.Errorf("the text is longer than %d MiB", maxTextBytes>>20)
+	}
+	return b.Builder.Write(p)
+}
+
+// Content renders the template as the content of a file. It ends with at least as many line
+// ends as the template, as in Ansible: a statement in the last line must not take the end of
+// the line before, without which cron ignores that line.
+func (t *Template) Content(vars map[string]any) (string, error) {
+	out, err := t.Text(vars)
+	if missing := lineEnds(t.src) - lineEnds(out); err == nil && missing > 0 {
+		out += strings.Repeat("\n", missing)
+	}
+	return out, err
+}
+
+// lineEnds returns the number of line ends at the end of a text.
+func lineEnds(s string) int { return len(s) - len(strings.TrimRight(s, "\n")) }
 
 // noValue is the text that text/template prints for null.
 const noValue = "<no value>"

@@ -97,6 +97,8 @@ func eachCommand(n parse.Node, visit func(*parse.CommandNode)) {
 		eachBranch(&t.BranchNode, visit)
 	case *parse.TemplateNode:
 		eachCommand(t.Pipe, visit)
+	case *parse.ChainNode:
+		eachCommand(t.Node, visit)
 	case *parse.PipeNode:
 		if t != nil {
 			for _, c := range t.Cmds {

@@ -106,6 +106,11 @@ func (w *refWalk) command(c *parse.CommandNode, top bool) {
 		switch id.Ident {
 		case includeFunc:
 			return // Files.mergeIncluded adds the variables of the included template
+		case exprFunc:
+			for _, a := range args[3:] { // compileExprs adds the variables of the expression
+				w.arg(a, top)
+			}
+			return
 		case "index", "get", "hasKey", "dig":
 			if constant && isVars(args[at], top) {
 				w.refs.Add(text.Text)

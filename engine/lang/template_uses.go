@@ -87,6 +87,8 @@ func (w *useWalk) pipe(p *parse.PipeNode) {
 				args = args[:min(len(args), 2)]
 			case includeFunc:
 				w.include(args)
+			case exprFunc:
+				w.expr(args)
 			}
 		}
 		for _, a := range args {
@@ -100,6 +102,20 @@ func (w *useWalk) include(args []parse.Node) {
 	if !w.part && len(args) == 3 && isVars(args[2], true) {
 		if name, ok := args[1].(*parse.StringNode); ok {
 			w.includes = append(w.includes, name.Text)
+		}
+	}
+}
+
+// expr records the variables that an expression reads on every host.
+func (w *useWalk) expr(args []parse.Node) {
+	src, ok := args[1].(*parse.StringNode)
+	if !ok || w.part {
+		return
+	}
+	e := w.of.exprs[src.Text]
+	for _, use := range e.definite {
+		if !slices.Contains(e.names, use.Name) {
+			w.out = append(w.out, use)
 		}
 	}
 }

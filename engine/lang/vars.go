@@ -193,22 +193,16 @@ func (e *scopeResolver) find(name string) *Value {
 	if e.vars.fixed[name] {
 		return nil
 	}
-	for _, s := range slices.Backward(e.scopes) {
-		if value := s.Vars[name]; s.Loop && value != nil {
-			return value
-		}
+	if value := ValueOverInventory(e.scopes, name, e.vars.defined[name]); value != nil {
+		return value
 	}
-	_, host := e.vars.values[name]
-	host = host || e.vars.hostVars[name] != nil
-	for _, s := range slices.Backward(e.scopes) {
-		if s.Default && host || e.vars.defined[name] && !s.Param {
-			continue
-		}
-		if value := s.Vars[name]; value != nil {
-			return value
-		}
+	if _, host := e.vars.values[name]; host {
+		return nil
 	}
-	return e.vars.hostVars[name]
+	if value := e.vars.hostVars[name]; value != nil {
+		return value
+	}
+	return DefaultValue(e.scopes, name)
 }
 
 func (e *scopeResolver) cycle(name string) error {

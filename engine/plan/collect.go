@@ -45,10 +45,11 @@ func (c *Collector) step(e engine.Event, r *engine.Result) {
 	if len(change.Effects) == 0 && change.Unknown == "" {
 		return
 	}
+	key := strings.Join([]string{change.Step, change.Name, change.Unknown}, "\x00")
 	for _, effect := range change.Effects {
 		change.Fingerprints = append(change.Fingerprints, effect.Fingerprint())
+		key += "\x00" + effect.Fingerprint() + "\x00" + effect.Reason
 	}
-	key := strings.Join(append([]string{change.Step, change.Name, change.Unknown}, change.Fingerprints...), "\x00")
 	at, known := c.index[key]
 	if !known {
 		at = len(c.changes)

@@ -135,7 +135,7 @@ func (c Change) describe() string {
 	}
 	var parts []string
 	for _, e := range c.Effects {
-		switch text := e.Action + " " + e.Target; {
+		switch text := e.Phrase() + " " + e.Target; {
 		case e.Kind == "":
 			parts = append(parts, "change something")
 		case e.Diff != "":

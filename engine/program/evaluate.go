@@ -37,6 +37,9 @@ func (t *Task) BuildArgs(vars *lang.Vars) (any, error) {
 	if err := t.Args.Decode(vars.Map(), into); err != nil {
 		return nil, err
 	}
+	if err := engine.Validate(into); err != nil {
+		return nil, err
+	}
 	if t.gate {
 		return into.(engine.ReadinessGate).Gate(), nil
 	}

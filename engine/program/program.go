@@ -24,6 +24,9 @@ type Program struct {
 	// Definers holds, for each variable that tasks set or register, the place of the first
 	// such task.
 	Definers map[string]strictyaml.Pos
+	// Unchecked says what could not be checked because it depends on a lookup that was not
+	// evaluated (lang.UnknownLookups), with its place.
+	Unchecked []*strictyaml.Error
 }
 
 // Play is one play of a program.

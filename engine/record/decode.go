@@ -2,18 +2,29 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/engine/jsonappend"
 	"deployer/engine/sanitize"
 )
 
-// maxText is the maximum size of an unpacked record in bytes. A run of 1000 hosts with
-// 300 steps each takes some 70 MiB.
-const maxText = 512 << 20
+// Limits of what a record takes of its reader.
+const (
+	// maxText is the maximum size of an unpacked record in bytes. A run of 1000 hosts with
+	// 300 steps each takes some 70 MiB.
+	maxText = 256 << 20
+	// maxWeight is the maximum memory of a decoded line in bytes, estimated before it is
+	// decoded. The report of 10 000 hosts that all failed takes some 15 MiB.
+	maxWeight = 32 << 20
+	// lightLine is the size of a line in bytes up to which none takes maxWeight: a value takes
+	// at most some 60 times its length.
+	lightLine = 512 << 10
+)
 
 // Content is a decoded record.
 type Content struct {
@@ -27,16 +38,20 @@ type Content struct {
 }
 
 // Decode calls on with the header and each event of a record that a host has returned,
-// and with the line of each: its journal's, with every text sanitized. An error of on ends
-// the decoding and is returned, as is that of a record of another run, of an unknown
-// format, or without a header.
-func Decode(run string, data []byte, on func(*journal.Header, *engine.Event, []byte) error) (*Content, error) {
+// and with the line of each: its journal's, with every text sanitized. Names and other texts
+// of a row are one line; only details of failures, diffs and values of variables have more. An
+// error of on ends the decoding and is returned, as is that of a record of another run, of an
+// unknown format, or without a header. When ctx ends, its cause is returned.
+func Decode(ctx context.Context, run string, data []byte, on func(*journal.Header, *engine.Event, []byte) error) (*Content, error) {
 	chunks, err := cutFormat(data)
 	if err != nil {
 		return nil, err
 	}
-	d := &decoding{run: run, on: on, content: &Content{Size: len(data) - len(chunks)}}
+	d := &decoding{ctx: ctx, run: run, on: on, content: &Content{Size: len(data) - len(chunks)}}
 	for len(chunks) > 0 {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		lines, rest, err := nextChunk(chunks)
 		if errors.Is(err, errTruncated) {
 			break
@@ -63,7 +78,7 @@ func Decode(run string, data []byte, on func(*journal.Header, *engine.Event, []b
 
 // Outcome returns the line of the end of the run in the last part of a record; nil when
 // the run has not ended or the part is too small.
-func Outcome(run string, tail []byte) ([]byte, error) {
+func Outcome(ctx context.Context, run string, tail []byte) ([]byte, error) {
 	lines, err := lastChunk(tail)
 	if errors.Is(err, errTruncated) {
 		return nil, nil
@@ -72,13 +87,18 @@ func Outcome(run string, tail []byte) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	d := &decoding{run: run, begun: true, content: &Content{}, on: func(_ *journal.Header, e *engine.Event, line []byte) error {
+	d := &decoding{ctx: ctx, run: run, begun: true, content: &Content{}, on: func(_ *journal.Header, e *engine.Event, line []byte) error {
 		if e != nil && e.Type == engine.EventRunEnd && e.Report != nil {
 			out = bytes.Clone(line)
 		}
 		return nil
 	}}
-	if err := d.lines(lines); err != nil {
+	err = d.lines(lines)
+	var stop *callbackError
+	switch {
+	case errors.As(err, &stop):
+		return nil, stop.error
+	case err != nil:
 		return nil, err
 	}
 	return out, nil
@@ -86,6 +106,7 @@ func Outcome(run string, tail []byte) ([]byte, error) {
 
 // decoding is the state of Decode.
 type decoding struct {
+	ctx     context.Context
 	run     string
 	on      func(*journal.Header, *engine.Event, []byte) error
 	begun   bool // the header was there
@@ -93,7 +114,7 @@ type decoding struct {
 	content *Content
 }
 
-// callbackError wraps an error of the caller's function.
+// callbackError wraps an error of the caller's function or context.
 type callbackError struct{ error }
 
 // lines decodes the lines of a chunk.
@@ -107,6 +128,9 @@ func (d *decoding) lines(lines []byte) error {
 			return errors.New("a line without its end")
 		}
 		lines = rest
+		if d.ctx.Err() != nil {
+			return &callbackError{context.Cause(d.ctx)}
+		}
 		if err := d.line(line); err != nil {
 			return err
 		}
@@ -115,6 +139,11 @@ func (d *decoding) lines(lines []byte) error {
 }
 
 func (d *decoding) line(line []byte) error {
+	if len(line) > lightLine {
+		if weight := jsonappend.Weigh(line); weight > maxWeight {
+			return fmt.Errorf("a line of %d KiB takes %d MiB of memory, and the limit is %d MiB", len(line)>>10, weight>>20, maxWeight>>20)
+		}
+	}
 	if bytes.HasPrefix(line, []byte(`{"plan":`)) && d.begun && d.content.Plan == nil {
 		var p planLine
 		if err := json.Unmarshal(line, &p); err != nil {
@@ -148,8 +177,12 @@ func (d *decoding) line(line []byte) error {
 	return nil
 }
 
+// multiline reports whether the texts of a member of a line may have line ends. No other text
+// has any: a name with one would print a row of its own.
+func multiline(key string) bool { return key == "detail" || key == "diff" || key == "extra" }
+
 // sanitizeLine returns a line of JSON with every text sanitized. Most lines have only
-// plain ASCII and no escapes but those of quotes, line ends and tabs.
+// plain ASCII and no escapes but those of quotes.
 func sanitizeLine(line []byte) ([]byte, error) {
 	if isPlain(line) {
 		return line, nil
@@ -163,12 +196,12 @@ func sanitizeLine(line []byte) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(sanitize.Value(v))
+	err := enc.Encode(sanitize.Lines(v, multiline))
 	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
 }
 
 // isPlain reports whether no text in a line of JSON can have a character that
-// sanitize.Text removes.
+// sanitize.Line removes.
 func isPlain(line []byte) bool {
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
@@ -176,7 +209,7 @@ func isPlain(line []byte) bool {
 			return false
 		case c == '\\':
 			i++
-			if i < len(line) && line[i] != '"' && line[i] != '\\' && line[i] != '/' && line[i] != 'n' && line[i] != 't' {
+			if i < len(line) && line[i] != '"' && line[i] != '\\' && line[i] != '/' {
 				return false
 			}
 		}

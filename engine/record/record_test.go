@@ -99,7 +99,7 @@ type decoded struct {
 func decode(run string, data []byte) (decoded, error) {
 	var out decoded
 	var err error
-	out.Content, err = Decode(run, data, func(h *journal.Header, e *engine.Event, line []byte) error {
+	out.Content, err = Decode(context.Background(), run, data, func(h *journal.Header, e *engine.Event, line []byte) error {
 		if h != nil {
 			out.header = h
 		} else {
@@ -138,7 +138,7 @@ func TestRecordIsTheJournalWithoutDiffs(t *testing.T) {
 	if !bytes.Equal(a.content(), b.content()) {
 		t.Error("the keepers have different records")
 	}
-	line, err := Outcome("r1", a.content()[len(a.content())-300:])
+	line, err := Outcome(context.Background(), "r1", a.content()[len(a.content())-300:])
 	if err != nil || !bytes.Contains(line, []byte(`"run.end"`)) {
 		t.Errorf("the outcome is %s, %v", line, err)
 	}
@@ -321,7 +321,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(appendChunk(appendFormat(nil), []byte("{\"header\":{\"run\":\"r1\"}}\n{\"event\":{}}\n")))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_, _ = decode("r1", data)
-		_, _ = Outcome("r1", data)
+		_, _ = Outcome(context.Background(), "r1", data)
 	})
 }
 

@@ -72,6 +72,9 @@ func (t *probe) prompted(prompt string) bool {
 	text := t.Stderr()
 	if t.terminal {
 		text = t.outputAfter(becomeLine)
+		if text == "" { // a lecture that is longer than the kept output
+			text = t.stdoutTail.tail.String()
+		}
 	}
 	if prompt != "" {
 		n := strings.Count(text, prompt)

@@ -36,6 +36,7 @@ while :; do case $1 in -n) n=1;; -S) ;; -p) prompt=$2; shift;; *) break;; esac; 
 [ "$LC_ALL" = C ] || { echo "sudo: desol'e" >&2; exit 1; }
 [ -n "$FAKE_REQUIRETTY" ] && { [ -t 0 ] || { echo "sudo: sorry, you must have a tty to run sudo" >&2; exit 1; }; }
 [ -n "$FAKE_LECTURE" ] && printf "We trust you:\n\n    #1) Respect the privacy of others.\n\n" >&2
+for i in $(seq 1 ${FAKE_LECTURE_LINES:-0}); do echo "#$i) With great power comes great responsibility, and this is one of many lines." >&2; done
 export FAKE_ROOT=1
 [ -n "$FAKE_NOPASSWD" ] && exec "$@"
 [ -n "$n" ] && { echo "sudo: a password is required" >&2; exit 1; }
@@ -89,7 +90,7 @@ type testHost struct {
 }
 
 // tools are all programs of a host that the probe may use.
-var tools = []string{"sh", "id", "uname", "mkdir", "chmod", "rm", "mv", "cat", "gzip", "sha256sum", "head", "df", "ls", "stty", "true"}
+var tools = []string{"sh", "id", "uname", "mkdir", "chmod", "rm", "mv", "cat", "gzip", "sha256sum", "head", "df", "ls", "stty", "true", "seq"}
 
 // newTestHost starts a host whose PATH has the tools, some of them replaced; a tool
 // that is replaced by nothing is missing.
@@ -245,6 +246,8 @@ echo /dev/x 9000 8000 1000 89% /
 		"a password that sudo does not prompt for": {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1"}, options: byPassword},
 		"sudo on a terminal":                       {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_NOPASSWD=1", "FAKE_REQUIRETTY=1"}, options: bySudo},
 		"sudo with requiretty and a lecture":       {programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_REQUIRETTY=1", "FAKE_LECTURE=1"}, options: byPassword},
+		"sudo on a terminal with a long lecture":   {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_REQUIRETTY=1", "FAKE_LECTURE_LINES=1000"}, options: byPassword},
+		"sudo with a long lecture":                 {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"FAKE_LECTURE_LINES=1000"}, options: byPassword},
 		"sudo in a locale":                         {has: true, programs: shims{"id": fakeID, "sudo": fakeSudo}, env: []string{"LC_ALL=fr_FR.UTF-8"}, options: byPassword},
 		"su":                                       {programs: shims{"id": fakeID, "su": fakeSu}, options: by(Su)},
 		"doas without a password":                  {has: true, programs: shims{"id": fakeID, "doas": fakeDoas}, env: []string{"FAKE_NOPASSWD=1"}, options: func(o *Options) { o.Become = Doas }},

@@ -38,7 +38,7 @@ func (s *Session) Lock(ctx context.Context, holder lock.Holder) error {
 
 // sanitizeHolder sanitizes all texts of the holder of a lock.
 func sanitizeHolder(h *lock.Holder) {
-	h.Run, h.Verb, h.By = sanitize.Text(h.Run), sanitize.Text(h.Verb), sanitize.Text(h.By)
+	h.Run, h.Verb, h.By = sanitize.Line(h.Run), sanitize.Line(h.Verb), sanitize.Line(h.By)
 }
 
 // Unlock releases the run lock; without one it does nothing.

@@ -43,7 +43,7 @@ func (s *Session) ListRecords(ctx context.Context) ([]RecordEntry, *lock.Holder,
 	}
 	var out []RecordEntry
 	for _, r := range m.Records {
-		if r.Run == sanitize.Text(r.Run) && r.Size >= 0 {
+		if r.Run == sanitize.Line(r.Run) && r.Size >= 0 {
 			out = append(out, r)
 		}
 	}

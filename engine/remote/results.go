@@ -163,7 +163,7 @@ func (s *Session) completeResult(r *engine.Result, run *segment) error {
 	r.Ignored = r.Ignored && step.IgnoreErrors
 	r.Elapsed, r.Tries = max(r.Elapsed, 0), max(r.Tries, 0)
 	limitResult(r)
-	sanitizeResult(r)
+	sanitize.Result(r)
 	return nil
 }
 

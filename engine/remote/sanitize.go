@@ -26,33 +26,15 @@ func limitResult(r *engine.Result) {
 	}
 }
 
-// sanitizeResult sanitizes all text of a result, output included.
-func sanitizeResult(r *engine.Result) {
-	r.Reason = sanitize.Text(r.Reason)
-	if r.Failure != nil {
-		r.Failure.Message, r.Failure.Detail = sanitize.Text(r.Failure.Message), sanitize.Text(r.Failure.Detail)
-	}
-	if r.Change != nil {
-		r.Change.MissingDir = sanitize.Text(r.Change.MissingDir)
-		for i := range r.Change.Effects {
-			e := &r.Change.Effects[i]
-			e.Kind, e.Target, e.Action, e.Diff = engine.EffectKind(sanitize.Text(string(e.Kind))), sanitize.Text(e.Target), sanitize.Text(e.Action), sanitize.Text(e.Diff)
-		}
-	}
-	if r.Output != nil {
-		r.Output, _ = sanitize.Value(map[string]any(r.Output)).(map[string]any)
-	}
-}
-
-// sanitizeFacts sanitizes all texts of facts.
+// sanitizeFacts sanitizes all texts of facts, which are shown in rows.
 func sanitizeFacts(f *engine.Facts) {
 	for _, s := range []*string{&f.Hostname, &f.OS, &f.OSVersion, &f.OSFamily, &f.Arch, &f.Kernel, &f.DefaultIface,
 		&f.DefaultIP, &f.MachineID, &f.BootID, &f.Init, &f.OSName, &f.OSCodename, &f.PackageManager, &f.Virtualization, &f.SELinux} {
-		*s = sanitize.Text(*s)
+		*s = sanitize.Line(*s)
 	}
 	for _, list := range [][]string{f.OSLike, f.Addresses} {
 		for i := range list {
-			list[i] = sanitize.Text(list[i])
+			list[i] = sanitize.Line(list[i])
 		}
 	}
 }

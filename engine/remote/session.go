@@ -161,7 +161,7 @@ func (s *Session) Close() error {
 
 // announce emits host.up.
 func (s *Session) announce(text string) {
-	s.emit(engine.Event{Type: engine.EventHostUp, Text: sanitize.Text(text)})
+	s.emit(engine.Event{Type: engine.EventHostUp, Text: sanitize.Line(text)})
 }
 
 func (s *Session) emit(e engine.Event) {

@@ -1,6 +1,6 @@
 // Package sanitize makes text that comes from a host safe to show. All text
-// of a host (results, errors, progress, facts) passes through [Text] before it reaches a
-// terminal, a log or another host. The package starts no goroutines and keeps no
+// of a host (results, errors, progress, facts, answers of its servers) passes through [Text],
+// or [Line] where it is shown in a row, before it reaches a terminal, a log or another host. The package starts no goroutines and keeps no
 // state.
 package sanitize
 
@@ -33,6 +33,25 @@ func Text(s string) string {
 	}
 	return b.String()
 }
+
+// Line returns s as Text does, in one line: line ends and tabs become blanks. It is for texts of
+// hosts that are shown in a row or a table, where a line end would begin a row of the host's own.
+func Line(s string) string {
+	s = Text(s)
+	if !strings.ContainsAny(s, lineBreaks) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(lineBreaks, r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// lineBreaks are the characters that end a line or a column. U+2028 and U+2029 do so in
+// browsers and editors.
+const lineBreaks = "\n\t\u2028\u2029"
 
 // isPlain reports whether s is printable ASCII, line ends and tabs.
 func isPlain(s string) bool {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestText(t *testing.T) {
@@ -51,4 +53,27 @@ func FuzzClean(f *testing.F) {
 			t.Fatalf("cleaned twice, %q became %q", out, again)
 		}
 	})
+}
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"one line":           "one line",
+		"a\nROW\tB\u2028c":   "a ROW B c",
+		"a\x1b[2J\r\nb\x00":  "a b",
+		"größer\n\u202eals ": "größer als ",
+	} {
+		if got := Line(in); got != want {
+			t.Errorf("Line(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestLines checks that only the selected members keep line ends, at every depth, and that no
+// escape sequence stays in them.
+func TestLines(t *testing.T) {
+	in := map[string]any{"name": "a\nb", "k\ney": []any{"c\td"}, "in": map[string]any{"message": "e\nf\x1b[2J", "list": []any{"g\nh"}}, "n": 7.0}
+	want := map[string]any{"name": "a b", "k ey": []any{"c d"}, "in": map[string]any{"message": "e\nf", "list": []any{"g h"}}, "n": 7.0}
+	if diff := cmp.Diff(want, Lines(in, func(key string) bool { return key == "message" })); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/program"
+	"deployer/engine/sanitize"
 	"deployer/jsontypes"
 )
 
@@ -83,6 +84,7 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 		}
 		return res
 	}
+	defer func() { sanitize.Result(&res) }() // servers on hosts answer actions
 	defer func() {
 		if p := recover(); p != nil {
 			res.Status = engine.StatusFailed
@@ -106,6 +108,7 @@ func (h *host) tryAction(ctx context.Context, s *actionContext, a engine.Action,
 		change.Effects = engine.WithheldEffects(change.Effects, t.Kind.Name)
 	}
 	res.Change = &change
+	sanitize.Result(&res) // a plan has the sanitized effects
 	if err != nil {
 		return fail(idle, err)
 	}

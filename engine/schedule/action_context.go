@@ -9,6 +9,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/lang"
+	"deployer/engine/sanitize"
 	"deployer/engine/session"
 )
 
@@ -151,6 +152,19 @@ func (s *actionContext) Reconnect(ctx context.Context) error {
 // Services returns the services of the run.
 func (s *actionContext) Services() engine.Services { return s.host.run.opts.Services }
 
+// Warn emits a warning, of a run_once task without a host. An action that withholds its texts
+// emits none, and a preview neither: the action runs again.
+func (s *actionContext) Warn(text string) {
+	if withholdsTexts(s.call.task) || s.host.preview != nil {
+		return
+	}
+	e := engine.Event{Type: engine.EventWarning, Host: s.host.name, Text: sanitize.Text(text)}
+	if s.call.task.RunOnce {
+		e.Host = ""
+	}
+	s.host.run.emit(e)
+}
+
 // Progress reports what the action does or waits for; of an action that withholds its texts,
 // nothing.
 func (s *actionContext) Progress(text string) {
@@ -158,5 +172,5 @@ func (s *actionContext) Progress(text string) {
 		return
 	}
 	s.host.run.emit(engine.Event{Type: engine.EventStepText, Host: s.host.name, Step: s.step.ID, Name: s.step.Name,
-		Role: s.call.task.Role, Text: text})
+		Role: s.call.task.Role, Text: sanitize.Text(text)})
 }

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deployer/engine"
@@ -73,7 +74,7 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 			}
 			res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failed_when holds: " + why, Detail: detail}
 		case res.Failure != nil:
-			res.Status, res.Failure = engine.StatusChanged, nil
+			res.Status, res.Failure = forgivenStatus(res), nil
 		}
 	}
 	if t.ChangedWhen != nil && res.Failure == nil {
@@ -101,6 +102,16 @@ func (h *host) evaluateResult(t *program.Task, e *entry, res *engine.Result) (ag
 		return false
 	}
 	return true
+}
+
+// forgivenStatus returns the status of a step whose failure counts as success. A program that
+// ran and ended with an error may have changed anything, so it counts as changed, as in
+// Ansible. The failure of any other module is one of not having made its change.
+func forgivenStatus(res *engine.Result) engine.Status {
+	if res.Change != nil && res.Output["ran"] == true && slices.ContainsFunc(res.Change.Pending(), func(e engine.Effect) bool { return e.Kind == engine.EffectCommand }) {
+		return engine.StatusChanged
+	}
+	return engine.StatusOK
 }
 
 // holds evaluates conditions on a result, which they read under the task's registered name

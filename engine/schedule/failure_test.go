@@ -139,12 +139,14 @@ func TestChangedWhenFailedWhen(t *testing.T) {
 		task string
 		want string
 	}{
-		"changed_when true":   {`{name: a, do: {say: {rc: 1}}, register: r, changed_when: r.rc == 1}`, "h1 ok=0 changed=1 skipped=0 failed=0\n"},
-		"changed_when false":  {`{name: a, do: {do: change, say: {rc: 1}}, changed_when: result.rc == 2}`, "h1 ok=1 changed=0 skipped=0 failed=0\n"},
-		"failed_when true":    {`{name: a, do: {say: {rc: 3}}, failed_when: result.rc > 2}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failed_when holds: result.rc > 2"` + "\n"},
-		"failed_when forgive": {`{name: a, do: {do: fail, say: {rc: 3}}, failed_when: result.rc > 3}`, "h1 ok=0 changed=1 skipped=0 failed=0\n"},
-		"failed too early":    {`{name: a, do: {do: fail}, failed_when: result.rc > 3}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failure requested by the test"` + "\n"},
-		"not a condition":     {`{name: a, do: {say: {rc: 3}}, changed_when: result.rc}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="site.yaml:2:55: condition \"result.rc\" gives the number 3, want true or false"` + "\n"},
+		"changed_when true":            {`{name: a, do: {say: {rc: 1}}, register: r, changed_when: r.rc == 1}`, "h1 ok=0 changed=1 skipped=0 failed=0\n"},
+		"changed_when false":           {`{name: a, do: {do: change, say: {rc: 1}}, changed_when: result.rc == 2}`, "h1 ok=1 changed=0 skipped=0 failed=0\n"},
+		"failed_when true":             {`{name: a, do: {say: {rc: 3}}, failed_when: result.rc > 2}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failed_when holds: result.rc > 2"` + "\n"},
+		"failed_when forgive":          {`{name: a, do: {do: fail, say: {rc: 3}}, failed_when: result.rc > 3}`, "h1 ok=1 changed=0 skipped=0 failed=0\n"},
+		"failed_when of a program":     {`{name: a, do: {do: program fails, say: {rc: 3, ran: true}}, failed_when: false}`, "h1 ok=0 changed=1 skipped=0 failed=0\n"},
+		"a program that did not start": {`{name: a, do: {do: program fails}, failed_when: false}`, "h1 ok=1 changed=0 skipped=0 failed=0\n"},
+		"failed too early":             {`{name: a, do: {do: fail}, failed_when: result.rc > 3}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="failure requested by the test"` + "\n"},
+		"not a condition":              {`{name: a, do: {say: {rc: 3}}, changed_when: result.rc}`, `h1 ok=0 changed=0 skipped=0 failed=1 failure="site.yaml:2:55: condition \"result.rc\" gives the number 3, want true or false"` + "\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

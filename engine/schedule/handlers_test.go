@@ -47,6 +47,18 @@ func TestHandlers(t *testing.T) {
     - {name: c, do: {}}
   handlers: [{name: h, do: {}}]
 `, []string{"a", "h", "b", "c"}, 1},
+		"after pre_tasks, after roles and tasks, after post_tasks": {`
+- hosts: all
+  post_tasks: [{name: back in use, do: {do: change}, notify: h}]
+  tasks: [{name: configuration, do: {do: change}, notify: h}]
+  pre_tasks: [{name: out of use, do: {do: change}, notify: h}]
+  handlers: [{name: h, do: {}}]
+`, []string{"out of use", "h", "configuration", "h", "back in use", "h"}, 1},
+		"pre_tasks alone": {`
+- hosts: all
+  pre_tasks: [{name: a, do: {do: change}, notify: h}]
+  handlers: [{name: h, do: {}}]
+`, []string{"a", "h"}, 1},
 		"the same, notified before the segment": {`
 - hosts: all
   tasks:

@@ -55,10 +55,11 @@ type host struct {
 
 	connection *session.Connection
 
-	mu sync.Mutex // guards registered and rep
+	mu sync.Mutex // guards registered, rep and changes
 	// registered holds the host's registered results, for actions of other hosts.
 	registered map[string]engine.Output
 	rep        engine.HostReport
+	changes    []changedStep // in the order of the run, without those that were restored
 
 	// The coordinator's lock guards the fields below.
 	syncPoints    []*syncPoint // of the host, in program order

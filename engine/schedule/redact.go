@@ -71,6 +71,10 @@ func (r *Redactor) Report(rep engine.Report) engine.Report {
 		h := &rep.Hosts[i]
 		h.Failure, h.FailedStep = r.Failure(h.Failure), r.Text(h.FailedStep)
 	}
+	rep.Stays = slices.Clone(rep.Stays)
+	for i := range rep.Stays {
+		rep.Stays[i].Step = r.Text(rep.Stays[i].Step)
+	}
 	for i := range rep.LeftOpen {
 		rep.LeftOpen[i] = r.Text(rep.LeftOpen[i])
 	}
@@ -101,7 +105,7 @@ func (r *Redactor) Result(res engine.Result) engine.Result {
 				e.Diff = ""
 			}
 			was := *e
-			e.Diff, e.Action, e.Target = r.Text(e.Diff), r.Text(e.Action), r.Text(e.Target)
+			e.Diff, e.Action, e.Reason, e.Target = r.Text(e.Diff), r.Text(e.Action), r.Text(e.Reason), r.Text(e.Target)
 			e.Redacted = e.Redacted || *e != was
 		}
 		res.Change = &c

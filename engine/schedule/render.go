@@ -182,7 +182,7 @@ func (h *host) renderFile(t *program.Task, name string) ([]byte, error) {
 	if err := h.vars.PushScope(t.Scopes, tpl.Refs()); err != nil {
 		return nil, err
 	}
-	text, err := tpl.Text(h.vars.Map())
+	text, err := tpl.Content(h.vars.Map())
 	return []byte(text), err
 }
 

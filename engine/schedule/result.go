@@ -18,6 +18,7 @@ import (
 // returns the result in its final form.
 func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	res.Host, res.Secret, res.Delegate, res.RunOnce = h.name, res.Secret || e.task.Secret, e.on, e.task.RunOnce
+	res.OnController = e.task.Mode == program.OnController
 	if e.step != nil {
 		res.Step, res.Name = e.step.ID, e.step.Name
 	}
@@ -41,6 +42,7 @@ func (h *host) record(e *entry, res engine.Result) *engine.Result {
 	if res.Status == engine.StatusChanged {
 		h.notify(e.task)
 		h.countRolloutChange(e)
+		h.rememberChange(e, res)
 	}
 	if e.task.Register != "" {
 		h.registerResult(e, res)
@@ -94,9 +96,10 @@ func (h *host) notify(t *program.Task) {
 	}
 }
 
-// view returns a result in the form of its registered name.
+// view returns a result in the form of its registered name, with the lines of its texts.
 func view(res engine.Result) map[string]any {
 	out := output(res)
+	addLines(out)
 	out["changed"] = res.Status == engine.StatusChanged
 	out["failed"] = res.Failure != nil
 	out["skipped"] = res.Status == engine.StatusSkipped

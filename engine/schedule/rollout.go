@@ -220,9 +220,9 @@ func (c *coordinator) leaveRollout(h *host, op int, o rollout.Outcome, cause str
 	}
 	untouched := "all other hosts were done or had nothing to change"
 	if n := r.rules.Untouched(); n == 1 {
-		untouched = "1 other host was left as it is"
+		untouched = "1 other host was not changed by it"
 	} else if n > 1 {
-		untouched = fmt.Sprintf("%d other hosts were not changed", n)
+		untouched = fmt.Sprintf("%d other hosts were not changed by it", n)
 	}
 	return fmt.Errorf("the rollout of %q has stopped: %s; %s", r.block.Name, cause, untouched)
 }

@@ -126,7 +126,7 @@ func TestRolloutHooks(t *testing.T) {
 		"pre_tasks fail": {
 			prepare: func(w *hookedHosts) { w.fail["h1 drain"] = true },
 			log:     [2]string{"silence drain uncordon unsilence", ""}, outcome: engine.OutcomeRestored,
-			aborted: `h1 failed at "drain" in pre_tasks; its change was not begun; 1 other host was left as it is`,
+			aborted: `h1 failed at "drain" in pre_tasks; its change was not begun; 1 other host was not changed by it`,
 			failed:  "drain: failure requested by the test: its change was not begun",
 		},
 		"pre_tasks fail on a host": {

@@ -150,10 +150,10 @@ func (h *host) confirm(ctx context.Context, b *program.Block) error {
 		return err
 	}
 	if v.changed {
-		within, cancel := context.WithTimeoutCause(ctx, confirmTime, fmt.Errorf("none within %s", confirmTime))
+		within, cancel := context.WithTimeoutCause(ctx, confirmTime, fmt.Errorf("no login succeeded within %s", confirmTime))
 		defer cancel()
 		if err := h.connection.Probe(within); err != nil && ctx.Err() == nil {
-			return &hostFailure{step: "a new connection to the host", failure: &engine.Failure{Message: "it fails after the change: " + err.Error()}}
+			return &hostFailure{step: "a new connection to the host", failure: &engine.Failure{Message: "after the change the host cannot be logged in to, while the present session works: " + err.Error()}}
 		}
 	}
 	// The host may have restored itself while it was tried to connect. Then the present session

@@ -122,7 +122,7 @@ func TestUnreachableAnew(t *testing.T) {
 	}
 	report := f.run(t.Context(), hostNames(3), cutOff, nil)
 	h1 := report.Hosts[0]
-	if h1.Failure == nil || !strings.Contains(h1.Failure.Message, "permission denied") || h1.FailedStep != "a new connection to the host" ||
+	if h1.Failure == nil || !strings.Contains(h1.Failure.Message, "cannot be logged in to, while the present session works: ") || !strings.Contains(h1.Failure.Message, "permission denied") || h1.FailedStep != "a new connection to the host" ||
 		h1.Restored == nil || !h1.Restored.Clean() || h1.Restored.ByHost {
 		t.Errorf("h1: %+v, restored %+v, failure %+v", h1, h1.Restored, h1.Failure)
 	}

@@ -52,7 +52,7 @@ func TestRolloutSoak(t *testing.T) {
 	}{
 		"its gates hold": {playbook: hooked, log: whole + " soaked", other: whole, outcome: engine.OutcomeDone, newAtTheEnd: true},
 		"its gates do not hold": {playbook: hooked, sick: true, log: whole + " soaked silence drain back healthy uncordon unsilence", outcome: engine.OutcomeRestored,
-			aborted: `h1 failed at "after the soak time: healthy" after it was changed; it was restored (1 step) and passes its checks again; 1 other host was left as it is`},
+			aborted: `h1 failed at "after the soak time: healthy" after it was changed; it was restored (1 step) and passes its checks again; 1 other host was not changed by it`},
 		"pre_tasks fail before the restore": {playbook: hooked, sick: true, fail: "drain 2", log: whole + " soaked silence drain uncordon unsilence", outcome: engine.OutcomeAborted, newAtTheEnd: true,
 			aborted: `it is not in its previous state: pre_tasks failed before its restore, at "drain": failure requested by the test`},
 		"post_tasks fail after the restore": {playbook: hooked, sick: true, fail: "uncordon 2", log: whole + " soaked silence drain back healthy uncordon", outcome: engine.OutcomeAborted, postponed: true,

@@ -178,7 +178,7 @@ func TestRolloutStops(t *testing.T) {
 		if r.Outcome() != engine.OutcomeRestored || len(w.new) != 0 {
 			t.Errorf("outcome %q, changed are %v", r.Outcome(), w.new)
 		}
-		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was restored (1 step) and passes its checks again; 7 other hosts were not changed`, who)
+		want := fmt.Sprintf(`the rollout of "settings" has stopped: %s failed at "healthy" after it was changed; it was restored (1 step) and passes its checks again; 7 other hosts were not changed by it`, who)
 		if r.Aborted != want {
 			t.Errorf("aborted: %s\nwant:    %s", r.Aborted, want)
 		}

@@ -170,6 +170,9 @@ func (h *host) restoreBody(ctx context.Context, f *hostFailure) {
 		f.restored = &engine.RestoreResult{Failure: "it was not restored, because the run has --no-restore"}
 	default:
 		f.restored = h.restoreBlock(ctx, h.inRollout.block.Rollout.Body)
+		if f.restored.Clean() {
+			h.forgetRestored(h.inRollout.block)
+		}
 		f.restored.ByHost = h.inRollout.ifLost.restored
 		if f.restored.Clean() && f.restored.Steps == 0 && !h.inRollout.changed {
 			f.restored = nil

@@ -233,6 +233,7 @@ func (r *run) report(ctx context.Context) *engine.Report {
 	case cause != nil:
 		out.Aborted = cause.Error()
 	}
+	out.Stays = r.stays(out)
 	clean := r.opts.Redactor.Report(*out)
 	return &clean
 }

@@ -381,6 +381,9 @@ func (h *fakeHost) step(ctx context.Context, check bool, s engine.Step) (engine.
 		res.Change = &engine.Change{Needed: true, Effects: []engine.Effect{{Kind: engine.EffectFile, Target: "/" + s.Name, Action: "replace"}}}
 	case "surely fail":
 		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failure requested by the test", Deterministic: true}
+	case "program fails":
+		res.Change = &engine.Change{Needed: true, Effects: []engine.Effect{{Kind: engine.EffectCommand, Target: s.Name, Action: "run"}}}
+		fallthrough
 	case "fail":
 		res.Status, res.Failure = engine.StatusFailed, &engine.Failure{Message: "failure requested by the test"}
 	case "lose":

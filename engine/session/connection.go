@@ -93,9 +93,10 @@ func (l *Connection) dial(ctx, stop context.Context, attempts int) (s *opened, e
 
 // dialWithRetry connects and retries temporary errors. dialWithRetry holds no slot of the semaphore between attempts.
 func (l *Connection) dialWithRetry(ctx, stop context.Context, attempts int) (*opened, error) {
-	wait := l.run.opts.Retry.Initial
+	retry := l.run.opts.Retry
+	wait, waited := retry.Initial, time.Duration(0)
 	for try := 1; ; try++ {
-		s, err := l.attempt(ctx, stop)
+		s, took, err := l.attempt(ctx, stop)
 		if err == nil {
 			if err = l.run.lock.join(ctx, l, s); err == nil {
 				l.record(ctx, s)
@@ -109,7 +110,8 @@ func (l *Connection) dialWithRetry(ctx, stop context.Context, attempts int) (*op
 		if stop.Err() != nil {
 			return nil, context.Cause(stop)
 		}
-		last := try >= attempts || !Retryable(err)
+		waited += took
+		last := try >= attempts || !Retryable(err) || attempts <= retry.Attempts && waited >= retry.Waited
 		l.run.lock.connectFailed(l, last)
 		if last {
 			return nil, &Unreachable{Err: err, Tries: try}
@@ -120,20 +122,22 @@ func (l *Connection) dialWithRetry(ctx, stop context.Context, attempts int) (*op
 		if err := Sleep(ctx, stop, pause); err != nil {
 			return nil, err
 		}
-		wait = min(2*wait, l.run.opts.Retry.Max)
+		wait = min(2*wait, retry.Max)
 	}
 }
 
-func (l *Connection) attempt(ctx, stop context.Context) (*opened, error) {
+// attempt connects once; took is the time without that for a slot of the semaphore.
+func (l *Connection) attempt(ctx, stop context.Context) (s *opened, took time.Duration, err error) {
 	if err := l.run.opts.Semaphore.Acquire(stop); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer l.run.opts.Semaphore.Release()
-	s, err := l.connect(ctx)
+	began := time.Now()
+	session, err := l.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, time.Since(began), err
 	}
-	return &opened{Session: s}, nil
+	return &opened{Session: session}, 0, nil
 }
 
 // Probe opens another session and ends it: the proof that the machine can be reached anew,
@@ -141,7 +145,7 @@ func (l *Connection) attempt(ctx, stop context.Context) (*opened, error) {
 // returns the last one.
 func (l *Connection) Probe(ctx context.Context) error {
 	for {
-		s, err := l.attempt(ctx, ctx)
+		s, _, err := l.attempt(ctx, ctx)
 		if err == nil {
 			return s.Close()
 		}

@@ -76,9 +76,9 @@ func (l *Connection) takeOver(ctx context.Context) (connected bool, err error) {
 // dialUntilDone connects and locks the host; it retries until ctx ends.
 func (l *Connection) dialUntilDone(ctx context.Context) (*opened, error) {
 	wait := min(l.run.opts.Retry.Initial, maxReopenInterval)
-	why := errors.New("it was not tried to connect")
+	why := errors.New("no connection attempt was made")
 	for {
-		s, err := l.attempt(ctx, ctx)
+		s, _, err := l.attempt(ctx, ctx)
 		if err == nil {
 			if err = l.run.lock.relock(ctx, l, s); err == nil {
 				l.record(ctx, s)

@@ -17,6 +17,10 @@ type Retry struct {
 	Max     time.Duration // default 30 s
 	// Attempts bounds the first connection. Default 4: about 7 s of waiting.
 	Attempts int
+	// Waited bounds the time that attempts at the first connection wait for an answer: after
+	// it, none begins. Default 15 s. A host that is switched off does not answer at all, so
+	// each attempt takes the whole time-out of a connection; one that refuses does so at once.
+	Waited time.Duration
 	// Reattempts bounds the attempts to reconnect to a host that was lost. Default 8:
 	// about 90 s of waiting, enough for a reboot.
 	Reattempts int
@@ -27,6 +31,7 @@ func (r Retry) WithDefaults() Retry {
 	r.Initial = cmp.Or(max(r.Initial, 0), time.Second)
 	r.Max = cmp.Or(max(r.Max, 0), 30*time.Second)
 	r.Attempts = cmp.Or(max(r.Attempts, 0), 4)
+	r.Waited = cmp.Or(max(r.Waited, 0), 15*time.Second)
 	r.Reattempts = cmp.Or(max(r.Reattempts, 0), 8)
 	return r
 }

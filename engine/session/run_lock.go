@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"deployer/engine"
 	"deployer/engine/lock"
 )
 
@@ -52,6 +53,8 @@ type runLock struct {
 	paused      bool                 // too few guards are connected: no new work is sent
 	resumed     chan struct{}        // closed when paused becomes false; nil if it is false
 	expected    map[*Connection]bool // may still connect
+	joined      map[*Connection]bool // were locked by this run
+	lossWarned  bool                 // a loss of locks was reported
 	connected   []connectedHost
 	started     bool
 	timer       *time.Timer
@@ -86,7 +89,28 @@ func (c *runLock) join(ctx context.Context, l *Connection, s *opened) error {
 	if c.opts.Stop.Err() != nil {
 		return context.Cause(c.opts.Stop)
 	}
-	return c.lockSingle(ctx, connectedHost{l, s})
+	if err := c.lockSingle(ctx, connectedHost{l, s}); err != nil {
+		return err
+	}
+	c.reportLoss(l)
+	return nil
+}
+
+// reportLoss warns when a host is locked again after its connection was lost: the host has
+// released the lock meanwhile. A loss of many hosts, as of a controller that was suspended, is one
+// warning.
+func (c *runLock) reportLoss(l *Connection) {
+	c.mu.Lock()
+	again := c.joined[l] && !c.lossWarned
+	if c.joined == nil {
+		c.joined = map[*Connection]bool{}
+	}
+	c.joined[l], c.lossWarned = true, c.lossWarned || again
+	c.mu.Unlock()
+	if again {
+		c.opts.Emit(engine.Event{Type: engine.EventWarning, Host: l.name,
+			Text: "lost its connection, and with it the lock of this run, until now: another run may have changed this host, and other hosts that were lost, in between"})
+	}
 }
 
 // relock locks a host again after an expected loss. Unlike join, it does so even if the run

@@ -1,10 +1,12 @@
 package taskargs
 
 import (
+	"cmp"
 	"reflect"
 
 	"gopkg.in/yaml.v3"
 
+	"deployer/argrule"
 	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
@@ -22,6 +24,7 @@ type argNode struct {
 	node     *yaml.Node
 	text     *lang.Interpolation
 	argType  argType
+	rule     string       // of package argrule, by the tag of the argument
 	children []*argNode   // one for each of node.Content; nil when nothing below contains expressions
 	exprs    []*lang.Expr // of an argument that is expressions; nil for any other
 	computed bool         // the argument is one expression, whose value is the argument
@@ -31,7 +34,7 @@ type argNode struct {
 func Compile(d *lang.Document, n *yaml.Node, t reflect.Type) (*Args, []error) {
 	a := &Args{doc: d}
 	var errs []error
-	a.root = a.compile(n, t, &errs)
+	a.root = a.compile(n, t, "", &errs)
 	return a, errs
 }
 
@@ -81,11 +84,11 @@ func (n *argNode) field(name string) *argNode {
 	return nil
 }
 
-func (a *Args) compile(n *yaml.Node, t reflect.Type, errs *[]error) *argNode {
+func (a *Args) compile(n *yaml.Node, t reflect.Type, rule string, errs *[]error) *argNode {
 	if isExpressions(t) {
 		return a.compileExpressions(n, t, errs)
 	}
-	out := &argNode{node: n, argType: argTypeOf(t)}
+	out := &argNode{node: n, argType: argTypeOf(t), rule: rule}
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() != "!!str" || !lang.IsTemplate(n.Value) {
 			return out
@@ -106,7 +109,11 @@ func (a *Args) compile(n *yaml.Node, t reflect.Type, errs *[]error) *argNode {
 			children[i] = &argNode{node: c}
 			continue
 		}
-		children[i] = a.compile(c, childType(t, n, i), errs)
+		below := rule
+		if n.Kind == yaml.MappingNode {
+			below = cmp.Or(fieldRule(t, n.Content[i-1].Value), rule)
+		}
+		children[i] = a.compile(c, childType(t, n, i), below, errs)
 		dynamic = dynamic || children[i].dynamic()
 	}
 	if dynamic {
@@ -162,9 +169,10 @@ func (n *argNode) scalar(vars map[string]any) (*yaml.Node, error) {
 // rendered renders a text. A list or a mapping is an error: its JSON is not what an
 // argument that wants a text means.
 func (n *argNode) rendered(vars map[string]any) (*yaml.Node, error) {
+	var v any
 	if n.text.Single() {
-		v, err := n.text.Value(vars)
-		if err != nil {
+		var err error
+		if v, err = n.text.Value(vars); err != nil {
 			return nil, err
 		}
 		switch v.(type) {
@@ -175,6 +183,12 @@ func (n *argNode) rendered(vars map[string]any) (*yaml.Node, error) {
 	s, err := n.text.Text(vars)
 	if err != nil {
 		return nil, err
+	}
+	switch v.(type) {
+	case int, float64:
+		if s, err = argrule.Number(n.rule, v, s); err != nil {
+			return nil, strictyaml.Errors{n.text.Pos().Errorf("template %s: %v", n.text.Source(), err)}
+		}
 	}
 	if n.argType == wantOther {
 		return n.reread(s)

@@ -49,21 +49,43 @@ func childType(t reflect.Type, n *yaml.Node, i int) reflect.Type {
 	return nil
 }
 
+// fieldRule returns the rule of the argument called key; empty when it has none.
+func fieldRule(t reflect.Type, key string) string {
+	if t = deref(t); t == nil || t.Kind() != reflect.Struct {
+		return ""
+	}
+	f, _ := findField(t, key)
+	if f == nil {
+		return ""
+	}
+	return f.Tag.Get("rule")
+}
+
 // HasField reports whether arguments of type t have the key.
 func HasField(t reflect.Type, key string) bool { return fieldType(deref(t), key) != nil }
 
 func fieldType(t reflect.Type, key string) reflect.Type {
+	f, rest := findField(t, key)
+	if f != nil {
+		return f.Type
+	}
+	return rest
+}
+
+// findField returns the field of a struct for a key, also in an inline struct; without one
+// the type of the values of an inline map.
+func findField(t reflect.Type, key string) (*reflect.StructField, reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if strings.Contains(options, "inline") || f.Anonymous && name == "" {
 			inner := deref(f.Type)
 			if inner.Kind() == reflect.Map {
-				return inner.Elem()
+				return nil, inner.Elem()
 			}
 			if inner.Kind() == reflect.Struct {
-				if found := fieldType(inner, key); found != nil {
-					return found
+				if found, rest := findField(inner, key); found != nil || rest != nil {
+					return found, rest
 				}
 			}
 			continue
@@ -72,10 +94,10 @@ func fieldType(t reflect.Type, key string) reflect.Type {
 			name = strings.ToLower(f.Name)
 		}
 		if name == key {
-			return f.Type
+			return &f, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func deref(t reflect.Type) reflect.Type {

@@ -59,15 +59,15 @@ func (t *describer) describe(e engine.Event) string {
 		return t.once(e, "retry", "")
 	case engine.EventHostUp:
 		if t.opt.Verbose >= 2 {
-			return t.line(e.Host, "up", e.Text)
+			return t.line(e.Host, "up", sanitize.Line(e.Text))
 		}
 	case engine.EventWarning:
-		return "warning: " + strings.TrimSpace(e.Host+" "+e.Text)
+		return "warning: " + hanging(strings.TrimSpace(e.Host+" "+e.Text))
 	case engine.EventInterrupted:
-		return e.Text
+		return hanging(e.Text)
 	case engine.EventWait:
 		if t.opt.Verbose >= 2 && e.Text != "" {
-			return t.line(e.Host, "waits", e.Text)
+			return t.line(e.Host, "waits", sanitize.Line(e.Text))
 		}
 	case engine.EventStepEnd:
 		return t.describeResult(e)
@@ -96,11 +96,11 @@ func (t *describer) progress(m *model) string {
 // same cause.
 func (t *describer) once(e engine.Event, word, before string) string {
 	text := sanitize.FirstLine(e.Text, 0)
-	key := word + NormalizeHosts(e.Host, text)
-	if t.shownOnce[key] && t.opt.Verbose < 2 {
+	key, same := word+NormalizeHosts(e.Host, text), word+"\n"+text
+	if (t.shownOnce[key] || t.shownOnce[same]) && t.opt.Verbose < 2 {
 		return ""
 	}
-	t.shownOnce[key] = true
+	t.shownOnce[key], t.shownOnce[same] = true, true
 	return t.line(e.Host, word, before+BesideHost(e.Host, text))
 }
 
@@ -192,7 +192,7 @@ func (t *describer) word(r *engine.Result) string {
 }
 
 func describeEffect(e engine.Effect) string {
-	text := fmt.Sprintf(below+"%s %s: %s", e.Kind, e.Target, e.Action)
+	text := fmt.Sprintf(below+"%s %s: %s", sanitize.Line(string(e.Kind)), sanitize.Line(e.Target), sanitize.Line(e.Phrase()))
 	if e.Secret {
 		return text + " (secret content is not shown)"
 	}
@@ -201,6 +201,10 @@ func describeEffect(e engine.Effect) string {
 	}
 	return text
 }
+
+// hanging indents the lines of a text but the first: a text of a host begins no line of its
+// own.
+func hanging(s string) string { return strings.ReplaceAll(s, "\n", "\n"+below) }
 
 func indent(s, by string) string {
 	return by + strings.ReplaceAll(s, "\n", "\n"+by)

@@ -50,3 +50,16 @@ func TestARackIsDown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestOneCauseThatNamesHosts: a failure of a step for all hosts is the same text for each of them,
+// although it names some of them.
+func TestOneCauseThatNamesHosts(t *testing.T) {
+	tell := newDescriber(Options{})
+	var out []string
+	for _, host := range []string{"m1", "n1", "n2"} {
+		out = append(out, tell.describe(engine.Event{Type: engine.EventHostParked, Host: host, Text: `"may leave" failed (run once, on m1): n1 cannot leave`}))
+	}
+	if out[0] == "" || out[1] != "" || out[2] != "" {
+		t.Errorf("%q", out)
+	}
+}

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"deployer/engine"
@@ -18,12 +17,13 @@ func Summary(w io.Writer, verb string, r *engine.Report, again string) {
 	fmt.Fprintln(w)
 	summarizeFailures(w, r.Broken())
 	summarizeCancelled(w, r)
+	summarizeStays(w, r)
 	for _, text := range r.LeftOpen {
-		fmt.Fprintf(w, "LEFT  %s\n", text)
+		fmt.Fprintf(w, "LEFT  %s\n", sanitize.Line(text))
 	}
 	fmt.Fprintf(w, "%s %s in %s: %s\n", verb, outcome(r), clock(r.Elapsed), figures(r))
 	if why := shortReason(r); why != "" {
-		fmt.Fprintf(w, "reason: %s\n", why)
+		fmt.Fprintf(w, "reason: %s\n", hanging(why))
 	}
 	fmt.Fprint(w, advice(r, again))
 }
@@ -32,7 +32,7 @@ func outcome(r *engine.Report) string {
 	switch o := r.Outcome(); {
 	case o == engine.OutcomeDone && r.Check:
 		return "checked"
-	case o == engine.OutcomeRestored && restoredHosts(r) == 0:
+	case o == engine.OutcomeRestored && (restoredHosts(r) == 0 || len(r.Stays) > 0):
 		return string(engine.OutcomeAborted)
 	default:
 		return string(o)
@@ -50,17 +50,19 @@ func figures(r *engine.Report) string {
 		word = "would change"
 	}
 	text := fmt.Sprintf("%s, %d %s, %d ok, %d skipped", count(len(r.Hosts), "host"), r.Changed(), word, ok, skipped)
-	forAll := 0
+	alone, forAll := 0, map[string]bool{}
 	for _, h := range r.Broken() {
 		if h.RunOnce {
-			forAll++
+			forAll[h.FailedStep] = true
+		} else {
+			alone++
 		}
 	}
-	if n := len(r.Broken()) - forAll; n > 0 {
-		text += fmt.Sprintf(", %s failed", count(n, "host"))
+	if alone > 0 {
+		text += fmt.Sprintf(", %s failed", count(alone, "host"))
 	}
-	if forAll > 0 {
-		text += fmt.Sprintf(", %s for all hosts failed", count(forAll, "step"))
+	if len(forAll) > 0 {
+		text += fmt.Sprintf(", %s for all hosts failed", count(len(forAll), "step"))
 	}
 	return text
 }
@@ -68,13 +70,17 @@ func figures(r *engine.Report) string {
 // shortReason returns why the run ended early, without the failure that is printed
 // above.
 func shortReason(r *engine.Report) string {
+	aborted := sanitize.CutEnd(r.Aborted, maxReason)
 	for _, h := range r.Broken() {
-		if before, _, ok := strings.Cut(r.Aborted, sanitize.FirstLine(h.Failure.Message, 0)); ok && before != "" {
+		if before, _, ok := strings.Cut(aborted, sanitize.FirstLine(h.Failure.Message, 0)); ok && before != "" {
 			return strings.TrimRight(before, ": ") + ", see above"
 		}
 	}
-	return r.Aborted
+	return aborted
 }
+
+// maxReason is the maximum size of the shown reason in bytes: a record of a host may have more.
+const maxReason = 32 << 10
 
 // advice returns the consequence of the outcome and the next command.
 func advice(r *engine.Report, again string) string {
@@ -100,6 +106,8 @@ func advice(r *engine.Report, again string) string {
 func restoration(r *engine.Report) string {
 	restored := restoredHosts(r)
 	switch others := len(r.Broken()) - restored; {
+	case others == 0 && len(r.Stays) > 0:
+		return "the failed hosts have back what the rollout had changed, and the changes named above stay"
 	case others == 0:
 		return "the failed hosts were restored"
 	case restored == 0:
@@ -120,35 +128,61 @@ func restoredHosts(r *engine.Report) int {
 	return n
 }
 
+// cause is a root cause with all hosts that have it.
+type cause struct {
+	hosts []string
+	first engine.HostReport
+	alike bool // some texts differ from the first
+}
+
+// causeKey is equal for failures that differ only in the host.
+type causeKey struct {
+	step                 string
+	runOnce, unreachable bool
+	failure              engine.Failure
+	isRestored           bool
+	restored             engine.RestoreResult
+}
+
+func newCauseKey(h engine.HostReport) causeKey {
+	key := causeKey{step: h.FailedStep, runOnce: h.RunOnce, unreachable: h.Unreachable, failure: *h.Failure}
+	if !h.RunOnce { // its text is the same for all hosts, and names some of them
+		key.failure.Message = NormalizeHosts(h.Host, h.Failure.Message)
+	}
+	if h.Restored != nil {
+		key.isRestored, key.restored = true, *h.Restored
+	}
+	return key
+}
+
+// causesOf groups failed hosts by their root cause, in the order of the first host of each.
+func causesOf(broken []engine.HostReport) []*cause {
+	var causes []*cause
+	byKey := map[causeKey]*cause{}
+	for _, h := range broken {
+		key := newCauseKey(h)
+		c := byKey[key]
+		if c == nil {
+			c = &cause{first: h}
+			byKey[key], causes = c, append(causes, c)
+		}
+		c.hosts = append(c.hosts, h.Host)
+		c.alike = c.alike || *c.first.Failure != *h.Failure
+	}
+	return causes
+}
+
 // summarizeFailures prints each root cause once, with all hosts that have it. Causes
 // that differ only in the host are one, and the first one's text is printed.
 func summarizeFailures(w io.Writer, broken []engine.HostReport) {
-	type cause struct {
-		hosts []string
-		first engine.HostReport
-		like  engine.Failure
-		alike bool // some texts differ from the first
-	}
-	var causes []*cause
-	for _, h := range broken {
-		like := *h.Failure
-		like.Message = NormalizeHosts(h.Host, like.Message)
-		i := slices.IndexFunc(causes, func(c *cause) bool {
-			return c.first.FailedStep == h.FailedStep && c.first.RunOnce == h.RunOnce && c.first.Unreachable == h.Unreachable && c.like == like && restoredAlike(c.first.Restored, h.Restored)
-		})
-		if i < 0 {
-			causes = append(causes, &cause{first: h, like: like})
-			i = len(causes) - 1
-		}
-		causes[i].hosts = append(causes[i].hosts, h.Host)
-		causes[i].alike = causes[i].alike || *causes[i].first.Failure != *h.Failure
-	}
-	for _, c := range causes {
+	for _, c := range causesOf(broken) {
 		word := "FAILED"
 		if c.first.Unreachable {
 			word = "UNREACHABLE"
 		}
 		switch step := c.first.FailedStep; {
+		case c.first.RunOnce && len(c.hosts) > 1:
+			fmt.Fprintf(w, "%s  %q  (run once for %d hosts)", word, step, len(c.hosts))
 		case c.first.RunOnce:
 			fmt.Fprintf(w, "%s  %q  (run once, on %s)", word, step, wrapNames(c.hosts))
 		case step != "":
@@ -170,12 +204,6 @@ func summarizeFailures(w io.Writer, broken []engine.HostReport) {
 			fmt.Fprintf(w, "    %s\n", c.first.Restored)
 		}
 	}
-}
-
-// restoredAlike reports whether two hosts were restored with the same outcome after
-// they failed.
-func restoredAlike(a, b *engine.RestoreResult) bool {
-	return a == b || a != nil && b != nil && *a == *b
 }
 
 // nameColumns is the width at which a list of hosts continues on the next line.

@@ -18,6 +18,14 @@ func TestSummary(t *testing.T) {
 	for i := range 30 {
 		many = append(many, engine.HostReport{Host: fmt.Sprintf("minion-%03d", i+1), Failure: lost, Unreachable: true})
 	}
+	var forAll []engine.HostReport
+	for _, name := range []string{"m1", "m2", "n1"} {
+		forAll = append(forAll, engine.HostReport{Host: name, Failed: 1, RunOnce: true, FailedStep: "decide the pod range of every node", Failure: &engine.Failure{Message: "node m1: its range is outside; node n1: its range is outside"}})
+	}
+	var manyStays []engine.Stay
+	for i, h := range many {
+		manyStays = append(manyStays, engine.Stay{Step: fmt.Sprintf("step %d", i+1), Hosts: []string{h.Host, many[i/20].Host, many[29].Host}})
+	}
 	var rack []engine.HostReport
 	for i := range 3 {
 		name := fmt.Sprintf("n%d", i+1)
@@ -37,6 +45,11 @@ func TestSummary(t *testing.T) {
 		"left":           {Hosts: []engine.HostReport{fine, {Host: "n3", Failure: lost, Unreachable: true}}, LeftOpen: []string{"node n3 is left cordoned: node n3 is not Ready: not within 20s: NodeStatusUnknown Kubelet stopped posting node status.; once it is well: kubectl uncordon n3"}},
 		"restored": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Changed: 5, Failed: 1, FailedStep: "the kubelet renews its lease", Failure: &engine.Failure{Message: "kubelet.service restarts again and again"}, Restored: &engine.RestoreResult{Steps: 2}}, {Host: "m2", Cancelled: true}},
 			Aborted: `the rollout of "kubelet" has stopped: n1 failed at "the kubelet renews its lease" after it was changed; it was restored (2 steps) and passes its checks again; 3 other hosts were not changed`},
+		"restored-in-part": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Changed: 5, Failed: 1, FailedStep: "BIRD has its sessions and routes as before", Failure: &engine.Failure{Message: "2 sessions are down"}, Restored: &engine.RestoreResult{Steps: 3}}, {Host: "n2", OK: 9, Changed: 2, Cancelled: true}},
+			Aborted: `the rollout of "pod network" has stopped: n1 failed`,
+			Stays:   []engine.Stay{{Step: "certificates", Hosts: []string{"n1", "n2"}}, {Step: "kubeconfigs", Hosts: []string{"n1", "n2"}}, {Step: "directories of deployer's own", Hosts: []string{"m1"}}}},
+		"run-once-for-all": {Hosts: forAll, Aborted: `"decide the pod range of every node" failed (run once, on m1)`},
+		"stays-many":       {Hosts: many, Stays: manyStays},
 		"not-begun": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Failed: 1, FailedStep: "pods leave the node", Failure: &engine.Failure{Message: "node n1 is not drained: timeout after 15m0s"}, Restored: &engine.RestoreResult{NotBegun: true}}, {Host: "n2", Cancelled: true}},
 			Aborted: `the rollout of "minion" has stopped: n1 failed at "pods leave the node"; its change was not begun; 3 other hosts were not changed`},
 		"restored-and-not-begun": {Hosts: []engine.HostReport{fine, {Host: "n1", OK: 9, Failed: 1, FailedStep: "pods leave the node", Failure: &engine.Failure{Message: "node n1 is not drained: timeout after 15m0s"}, Restored: &engine.RestoreResult{NotBegun: true}},

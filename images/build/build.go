@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,8 +34,10 @@ type Options struct {
 	// packages of another architecture need `dpkg --add-architecture`.
 	Arch string
 	// Names limits the build to these artifacts and images of the graph, and their bases;
-	// default: all of the catalogue.
+	// default: all of the catalogue that have no set.
 	Names []string
+	// Sets are sets of the catalogue that are built, too.
+	Sets []string
 	// Images is the graph of images; default: that of the project.
 	Images *imagefile.Set
 	// OnlyImages builds no files and archives, and without Names all images of the graph.
@@ -88,6 +91,9 @@ type builder struct {
 	// compiling is held during a compilation, which uses all cores; indexLock during the
 	// use of the index.
 	compiling, indexLock sync.Mutex
+	// moduleArchives has the files of modules by the name of their set; reading guards it.
+	reading        sync.Mutex
+	moduleArchives map[string]fs.FS
 }
 
 // Build makes every wanted artifact that is missing or has other inputs than before, and
@@ -175,6 +181,11 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 			return nil, fmt.Errorf("%w; images are %s", err, strings.Join(options.Images.Names(), ", "))
 		}
 	}
+	for _, set := range options.Sets {
+		if sets := catalogue.Sets(); !slices.Contains(sets, set) {
+			return nil, fmt.Errorf("no set of artifacts %q in the catalogue, there are %s", set, strings.Join(sets, ", "))
+		}
+	}
 	if options.LockPath == "" {
 		options.LockPath = filepath.Join(options.Dir, PackageLockName)
 	}
@@ -198,16 +209,17 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 	}
 	return &builder{
 		catalogue: catalogue, images: options.Images, lock: lock, options: options, arch: options.Arch, debs: debs,
-		goVersion: strings.TrimSpace(string(version)), progress: &reporter{report: options.Progress},
+		moduleArchives: map[string]fs.FS{},
+		goVersion:      strings.TrimSpace(string(version)), progress: &reporter{report: options.Progress},
 	}, nil
 }
 
-// wanted reports whether the build includes a file or an archive.
-func (b *builder) wanted(name string) bool {
-	if b.options.OnlyImages {
-		return false
+// wanted reports whether the build includes an artifact of the catalogue.
+func (b *builder) wanted(a images.Artifact) bool {
+	if len(b.options.Names) > 0 {
+		return slices.Contains(b.options.Names, a.Name)
 	}
-	return len(b.options.Names) == 0 || slices.Contains(b.options.Names, name)
+	return a.Set == "" || slices.Contains(b.options.Sets, a.Set)
 }
 
 // keys joins the keys of several modules.

@@ -177,6 +177,7 @@ func TestBuildRefuses(t *testing.T) {
 	}{
 		"no directory":       {Options{Work: t.TempDir()}, "the directory for the result is missing"},
 		"unknown artifact":   {Options{Dir: t.TempDir(), Work: t.TempDir(), Names: []string{"pauze"}}, `no artifact "pauze"`},
+		"unknown set":        {Options{Dir: t.TempDir(), Work: t.TempDir(), Sets: []string{"calica"}}, `no set of artifacts "calica" in the catalogue, there are calico`},
 		"unknown kubernetes": {Options{Dir: t.TempDir(), Work: t.TempDir(), Kubernetes: []string{"v1.1.1"}}, "kubernetes v1.1.1 is not in the catalogue"},
 	} {
 		if _, err := Build(t.Context(), catalogueOf(t), test.options); err == nil || !strings.Contains(err.Error(), test.err) {

@@ -9,14 +9,14 @@ import (
 	"deployer/images/imagefile"
 )
 
-// TestExampleOfCalico builds the example of an image whose program the user gives.
-func TestExampleOfCalico(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "images", "calico-node.yaml"))
+// TestExampleOfFelix builds the example of an image whose program the user gives.
+func TestExampleOfFelix(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "images", "felix.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"calico-node.yaml": content, "calico-node": []byte("felix")} {
+	for name, content := range map[string][]byte{"felix.yaml": content, "calico-node": []byte("felix")} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestExampleOfCalico(t *testing.T) {
 	if b.images, err = imagefile.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	b.options.Names = []string{"calico-node"}
+	b.options.Names = []string{"felix"}
 	outputs, err := b.outputs(t.Context(), "v1.36.3")
 	if err != nil || len(outputs) != 1 {
 		t.Fatalf("%d images, %v", len(outputs), err)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func fakeBuilder(t *testing.T) *builder {
 		t.Fatal(err)
 	}
 	b := &builder{
-		catalogue: catalogueOf(t), images: set, lock: &PackageLock{path: filepath.Join(t.TempDir(), PackageLockName), Format: packageLockFormat},
+		catalogue: catalogueOf(t), images: set, moduleArchives: map[string]fs.FS{}, lock: &PackageLock{path: filepath.Join(t.TempDir(), PackageLockName), Format: packageLockFormat},
 		arch: "amd64", goVersion: "go-fake", progress: &reporter{},
 		options: Options{Dir: t.TempDir(), Work: t.TempDir(), Kubernetes: []string{"v1.36.3"}, Arch: "amd64"},
 	}

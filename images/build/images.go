@@ -27,6 +27,8 @@ type imageInputs struct {
 	resolved
 	// modules has the module set of each of the file's binaries, in their order.
 	modules []module
+	// sources has the module sets that files are taken from, by name in the file.
+	sources map[string]module
 	// base is the output of the base; nil for scratch and bases of registries.
 	base *output
 }
@@ -43,7 +45,7 @@ func (in *imageInputs) packages() []deb {
 // imageOutput returns the output of an image file for a Kubernetes version. bases has the
 // outputs of the images before it, by name.
 func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes string, bases map[string]*output) (*output, error) {
-	in := &imageInputs{file: f}
+	in := &imageInputs{file: f, sources: map[string]module{}}
 	var below []deb
 	if f.Base != imagefile.Scratch && !f.FromRegistry() {
 		in.base = bases[f.Base]
@@ -59,6 +61,13 @@ func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes 
 			return nil, err
 		}
 		in.modules = append(in.modules, m)
+	}
+	for _, e := range f.Files {
+		if e.From != "" {
+			if in.sources[e.From], err = b.moduleSet(e.From, kubernetes); err != nil {
+				return nil, err
+			}
+		}
 	}
 	a, err := b.imageArtifact(f)
 	if err != nil {
@@ -114,6 +123,9 @@ func (b *builder) imageVersion(in *imageInputs, kubernetes string) (string, erro
 // imageOrigin describes where the content of the image comes from.
 func (b *builder) imageOrigin(in *imageInputs) string {
 	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(in.sources)) {
+		parts = append(parts, "files of Go module set "+in.sources[name].name)
+	}
 	for _, m := range in.modules {
 		if part := b.fromModule(m); m.name != "shim" && !slices.Contains(parts, part) {
 			parts = append(parts, part)
@@ -149,8 +161,15 @@ func (b *builder) imageKey(in *imageInputs) (string, error) {
 	if in.base != nil {
 		inputs = append(inputs, in.base.key)
 	}
+	for _, name := range slices.Sorted(maps.Keys(in.sources)) {
+		key, err := b.keys(in.sources[name])
+		if err != nil {
+			return "", err
+		}
+		inputs = append(inputs, key)
+	}
 	for _, e := range f.Files {
-		if e.Source != "" {
+		if e.Source != "" && e.From == "" {
 			digest, _, err := images.HashFile(in.source(e))
 			if err != nil {
 				return "", fmt.Errorf("image %s: files: %s: %w", f.Name, e.Path, err)
@@ -234,7 +253,7 @@ func (b *builder) imageTree(ctx context.Context, in *imageInputs) (tree, error) 
 		}
 	}
 	for _, e := range in.file.Files {
-		if err := t.entry(e, in.source(e)); err != nil {
+		if err := b.entry(ctx, t, in, e); err != nil {
 			return nil, fmt.Errorf("image %s: files: %s: %w", in.file.Name, e.Path, err)
 		}
 	}
@@ -253,14 +272,23 @@ func builtName(binary imagefile.Binary) string {
 // inTree returns a path of an image file as trees have it.
 func inTree(name string) string { return merged(strings.TrimPrefix(name, "/")) }
 
-// entry makes one file, directory or link.
-func (t tree) entry(e imagefile.Entry, source string) error {
+// entry makes the files, the directory or the link of an entry.
+func (b *builder) entry(ctx context.Context, t tree, in *imageInputs, e imagefile.Entry) error {
 	mode, err := e.FileMode()
 	if err != nil {
 		return err
 	}
 	name := inTree(e.Path)
+	if link := t.linkAbove(name); link != "" {
+		return fmt.Errorf("/%s is a link to %s: write the path that it leads to, or make it a directory first", link, t[link].header.Linkname)
+	}
 	switch {
+	case e.From != "":
+		source, err := b.moduleFiles(ctx, in.sources[e.From])
+		if err != nil {
+			return err
+		}
+		return t.source(e, mode, source, e.Source)
 	case e.Directory:
 		t.dir(name, mode)
 	case e.Link != "":
@@ -268,11 +296,8 @@ func (t tree) entry(e imagefile.Entry, source string) error {
 	case e.MoveFrom != "":
 		return t.move(inTree(e.MoveFrom), name)
 	case e.Source != "":
-		content, err := os.ReadFile(source)
-		if err != nil {
-			return err
-		}
-		t.file(name, mode, content)
+		source := in.source(e)
+		return t.source(e, mode, os.DirFS(filepath.Dir(source)), filepath.Base(source))
 	default:
 		t.file(name, mode, []byte(*e.Content))
 	}
@@ -318,8 +343,11 @@ func (b *builder) moduleSet(name, kubernetes string) (module, error) {
 	sets := map[string]func(string) module{
 		"etcd": etcdModule, "coredns": corednsModule, "containerd": containerdModule, "cni-plugins": cniModule,
 	}
-	if name == "kubernetes" {
+	switch name {
+	case "kubernetes":
 		return kubernetesModule(kubernetes), nil
+	case "calico":
+		return calicoModule(), nil
 	}
 	set, ok := sets[name]
 	if !ok {

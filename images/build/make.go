@@ -128,6 +128,7 @@ func (b *builder) noteVersion(index *images.Index, o *output) error {
 	if o.artifact.Follows != "" || !slices.Contains(b.catalogue.Names(), o.artifact.Name) {
 		return nil
 	}
+	key := o.artifact.VersionKey()
 	expected, err := b.catalogue.Version(o.artifact.Name, b.options.Kubernetes[0])
 	if err != nil || expected == o.ref.Version {
 		return err
@@ -135,7 +136,7 @@ func (b *builder) noteVersion(index *images.Index, o *output) error {
 	if index.Versions == nil {
 		index.Versions = map[string]string{}
 	}
-	index.Versions[o.artifact.Name] = o.ref.Version
+	index.Versions[key] = o.ref.Version
 	return nil
 }
 

@@ -17,6 +17,8 @@ type module struct {
 	// name is its directory under modules, or the directory of its main.go when own is set.
 	name string
 	own  bool
+	// path is the module path of the project; empty for own.
+	path string
 	// tags are build tags; ldflags go to the linker beside "-s -w".
 	tags    string
 	ldflags string
@@ -30,29 +32,53 @@ func kubernetesModule(version string) module {
 	const pkg = "k8s.io/component-base/version"
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return module{
-		name:    "kubernetes-" + version,
+		name: "kubernetes-" + version, path: "k8s.io/kubernetes",
 		ldflags: fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1]),
 	}
 }
 
-func etcdModule(version string) module { return module{name: "etcd-" + version} }
+func etcdModule(version string) module {
+	return module{name: "etcd-" + version, path: "go.etcd.io/etcd/server/v3"}
+}
 
 // containerdModule leaves out the snapshotters that need C libraries.
 func containerdModule(version string) module {
 	return module{
-		name: "containerd-" + version, tags: "no_btrfs no_devmapper no_zfs",
+		name: "containerd-" + version, path: "github.com/containerd/containerd/v2", tags: "no_btrfs no_devmapper no_zfs",
 		ldflags: "-X github.com/containerd/containerd/v2/version.Version=" + version,
 	}
 }
 
 func cniModule(version string) module {
 	return module{
-		name:    "cni-plugins-" + version,
+		name: "cni-plugins-" + version, path: "github.com/containernetworking/plugins",
 		ldflags: "-X github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=" + version,
 	}
 }
 
-func corednsModule(version string) module { return module{name: "coredns-" + version} }
+func corednsModule(version string) module {
+	return module{name: "coredns-" + version, path: "github.com/coredns/coredns"}
+}
+
+// calicoVersion is the version of Calico that is built: module proxies have no release of the
+// catalogue's.
+const calicoVersion = "v3.28.4"
+
+// calicoModule sets the version where the Makefiles of the publisher set it, one in each
+// component.
+func calicoModule() module {
+	m := module{name: "calico-" + calicoVersion, path: "github.com/projectcalico/calico"}
+	var flags []string
+	for _, variable := range []string{
+		"main.VERSION", m.path + "/node/pkg/lifecycle/startup.VERSION", m.path + "/node/buildinfo.GitVersion",
+		m.path + "/felix/buildinfo.GitVersion", m.path + "/typha/pkg/buildinfo.GitVersion",
+		m.path + "/calicoctl/calicoctl/commands.VERSION", m.path + "/calicoctl/calicoctl/commands/common.VERSION",
+	} {
+		flags = append(flags, "-X "+variable+"="+calicoVersion)
+	}
+	m.ldflags = strings.Join(flags, " ")
+	return m
+}
 
 // files returns the existing files among go.mod, go.sum and main.go of the module, by
 // their name in a build directory.

@@ -3,6 +3,8 @@ package build
 import (
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -41,7 +43,7 @@ func (b *builder) outputs(ctx context.Context, kubernetes string) ([]*output, er
 		return nil, err
 	}
 	for _, artifact := range b.catalogue.Artifacts {
-		if artifact.Kind == images.KindImage || !b.wanted(artifact.Name) {
+		if artifact.Kind == images.KindImage || b.options.OnlyImages || !b.wanted(artifact) {
 			continue
 		}
 		version, err := b.catalogue.Version(artifact.Name, kubernetes)
@@ -78,8 +80,11 @@ func (b *builder) imageNames() []string {
 		if len(b.options.Names) > 0 {
 			return !slices.Contains(b.options.Names, name)
 		}
-		_, err := b.catalogue.Artifact(name)
-		return err != nil && !b.options.OnlyImages
+		if b.options.OnlyImages {
+			return false
+		}
+		artifact, err := b.catalogue.Artifact(name)
+		return err != nil || !b.wanted(artifact)
 	})
 }
 
@@ -95,6 +100,10 @@ func (b *builder) output(ctx context.Context, a images.Artifact, version string)
 		return b.archive(a, version, containerdModule(version), nil)
 	case "cni-plugins":
 		return b.archive(a, version, cniModule(version), nil)
+	case "calicoctl":
+		return b.program(a, calicoVersion, calicoModule())
+	case "calico-crds":
+		return b.moduleFile(a, calicoVersion, calicoModule(), "manifests/crds.yaml")
 	case "runc":
 		return b.runc(ctx, a)
 	}
@@ -116,6 +125,25 @@ func (b *builder) program(a images.Artifact, version string, m module) (output, 
 				return err
 			}
 			return copyFile(bin(a.Name), path)
+		},
+	}, err
+}
+
+// moduleFile is the recipe for a file of a module's source.
+func (b *builder) moduleFile(a images.Artifact, version string, m module, source string) (output, error) {
+	key, err := b.keys(m)
+	return output{
+		ref: b.ref(a, version), key: keyOf(key, source), origin: source + " of Go module set " + m.name,
+		make: func(ctx context.Context, path string) error {
+			files, err := b.moduleFiles(ctx, m)
+			if err != nil {
+				return err
+			}
+			content, err := fs.ReadFile(files, source)
+			if err != nil {
+				return err
+			}
+			return writeThrough(path, func(w io.Writer) error { _, err := w.Write(content); return err })
 		},
 	}, err
 }

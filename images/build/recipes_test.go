@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"deployer/images"
+	"deployer/images/imagefile"
 )
 
 func catalogueOf(t *testing.T) *images.Catalogue {
@@ -50,6 +51,33 @@ func TestPinsMatchTheCatalogue(t *testing.T) {
 			if !strings.Contains(string(files["go.sum"]), project.path+" "+version+" h1:") {
 				t.Errorf("%s: go.sum does not pin %s %s", m.name, project.path, version)
 			}
+		}
+	}
+}
+
+// TestPinsOfCalico: the pins, the version that the programs report, and the versions of the
+// image files agree.
+func TestPinsOfCalico(t *testing.T) {
+	m := calicoModule()
+	files, err := m.files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(m.path) + ` (v\S+)`).FindStringSubmatch(string(files["go.mod"]))
+	if required == nil || !strings.Contains(string(files["go.sum"]), m.path+" "+required[1]+" h1:") {
+		t.Errorf("go.mod requires %q, and go.sum does not pin it", required)
+	}
+	set, err := imagefile.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range catalogueOf(t).Artifacts {
+		if a.Set != "calico" || a.Kind != images.KindImage {
+			continue
+		}
+		f, err := set.File(a.Name)
+		if err != nil || f.Version != calicoVersion || m.name != "calico-"+f.Version {
+			t.Errorf("image %s has version %q (%v), want that of %s", a.Name, f.Version, err, m.name)
 		}
 	}
 }

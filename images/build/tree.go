@@ -71,6 +71,16 @@ func (t tree) parents(name string) {
 	}
 }
 
+// linkAbove returns the symbolic link among the directories above name; empty: there is none.
+func (t tree) linkAbove(name string) string {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if t[dir].header.Typeflag == tar.TypeSymlink {
+			return dir
+		}
+	}
+	return ""
+}
+
 // unpack adds the files of a Debian package, without documents but with licences.
 func (t tree) unpack(ctx context.Context, deb string) error {
 	return stream(ctx, func(r io.Reader) error {

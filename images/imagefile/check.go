@@ -91,8 +91,27 @@ func (e Entry) check() error {
 	if e.Mode != "" && (e.Link != "" || e.MoveFrom != "") {
 		return fmt.Errorf("files: %s: links and moved files take no mode", e.Path)
 	}
+	if err := e.checkSource(); err != nil {
+		return err
+	}
 	_, err := e.FileMode()
 	return err
+}
+
+// checkSource checks the keys that are for a source only.
+func (e Entry) checkSource() error {
+	switch {
+	case e.Source == "" && e.From != "":
+		return fmt.Errorf("files: %s: from without source: name the file or directory of the module", e.Path)
+	case e.Source == "" && e.DropLines != "":
+		return fmt.Errorf("files: %s: drop_lines is for files with source", e.Path)
+	case e.From != "" && !fs.ValidPath(e.Source):
+		return fmt.Errorf("files: %s: source %q: write a path in the module without / at its start, such as config/crd", e.Path, e.Source)
+	}
+	if _, err := regexp.Compile(e.DropLines); err != nil {
+		return fmt.Errorf("files: %s: drop_lines: %w", e.Path, err)
+	}
+	return nil
 }
 
 // FileMode returns the permissions with the default applied.
@@ -115,10 +134,11 @@ func (e Entry) FileMode() (int64, error) {
 // slash, and names in the graph have none.
 func (f File) FromRegistry() bool { return strings.Contains(f.Base, "/") }
 
-// validSource reports whether the source of an entry may be read: embedded files have none.
+// validSource reports whether the source of an entry may be read: embedded files have only
+// those of modules.
 func (f File) validSource(e Entry) error {
-	if e.Source != "" && f.Dir == "" {
-		return fmt.Errorf("files: %s: an embedded image file has no sources: %w", e.Path, fs.ErrInvalid)
+	if e.Source != "" && e.From == "" && f.Dir == "" {
+		return fmt.Errorf("files: %s: an embedded image file has no sources but those of modules: %w", e.Path, fs.ErrInvalid)
 	}
 	return nil
 }

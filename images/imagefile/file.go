@@ -29,21 +29,23 @@ type File struct {
 
 // Binary is one compiled program of an image.
 type Binary struct {
-	From    string `yaml:"from" required:"true" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,pause,shim" doc:"Go module set of the program."`
+	From    string `yaml:"from" required:"true" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,calico,pause,shim" doc:"Go module set of the program."`
 	Program string `yaml:"program" required:"true" doc:"Name of the program in the set."`
 	Path    string `yaml:"path" required:"true" doc:"Path in the image."`
 }
 
 // Entry is one change of the image's files. One of Content, Source, Link, MoveFrom
-// and Directory selects the kind of change.
+// and Directory selects the kind of change. From and DropLines are for Source.
 type Entry struct {
 	Path      string  `yaml:"path" required:"true" doc:"Path in the image."`
 	Content   *string `yaml:"content" doc:"Content of the file."`
-	Source    string  `yaml:"source" doc:"File whose content is taken; a relative path starts at the directory of the image file."`
+	Source    string  `yaml:"source" doc:"File whose content is taken; a relative path starts at the directory of the image file. With from: a file or directory of that module; a directory is taken with all files in it."`
+	From      string  `yaml:"from" json:",omitempty" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,calico" doc:"Go module set whose main module has the source."`
+	DropLines string  `yaml:"drop_lines" json:",omitempty" doc:"Regular expression of lines of the source that the image's file does not have. At least one line must match."`
 	Link      string  `yaml:"link" doc:"Target of a symbolic link."`
 	MoveFrom  string  `yaml:"move_from" doc:"Path of a file of a package that is moved to path."`
 	Directory bool    `yaml:"directory" doc:"Whether path is a directory; default false."`
-	Mode      string  `yaml:"mode" doc:"Permissions in octal, in quotes; default 0644 for files and 0755 for directories."`
+	Mode      string  `yaml:"mode" doc:"Permissions in octal, in quotes; default 0644 for files and 0755 for directories. With a directory as source they are those of its files."`
 }
 
 // Test is one command that is run in the image.

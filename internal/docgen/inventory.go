@@ -37,7 +37,8 @@ directory of the inventory, and files of variables are read beside the inventory
 order of increasing precedence, each over the section of the inventory for the same group or host: all of the inventory, all
 of the playbook, groups of the inventory, groups of the playbook, the host of the inventory, the host of the playbook. A file
 beside the inventory without a group or host of its name is an error; beside a playbook, which may serve several inventories,
-it is ignored. ` + "`deployer inventory show HOST --playbook FILE`" + ` prints the result.
+it is ignored. Files that Ansible would read otherwise are errors, because such directories often come from it: NAME.yaml beside the
+directory NAME (unless it is encrypted), and files of a known name without .yaml or .yml. ` + "`deployer inventory show HOST --playbook FILE`" + ` prints the result.
 
 **Values.** ` + "`!secret TEXT`" + ` marks a text (or all texts below a mapping or list) as secret, ` + "`!env NAME`" + ` reads a secret from the
 environment. Both are redacted in all output.

@@ -15,7 +15,8 @@ func Tasks(r engine.Registry) string {
 	b.WriteString(generated("Tasks", "the types that hold their arguments"))
 	b.WriteString(`
 The modules of playbooks and their arguments. A key that is not listed is an error, reported before any host is contacted.
-Values may contain expressions.
+Values may contain expressions. A value outside of the set, grammar or range of its argument is an error before any host is
+contacted when it is known by then. Numbers and durations are not negative.
 
 - **on the host**: the agent executes the task on the host.
 - **on the host, prepared**: the controller prepares the content (a template, a file, an artifact); the agent does the rest.
@@ -44,7 +45,7 @@ func writeKind(b *strings.Builder, k engine.Kind) {
 		b.WriteString("| Argument | Type | | What it is |\n|---|---|---|---|\n")
 	}
 	for _, key := range keys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key.Path, KeyType(key), RequiredWord(key), cell(capital(key.Doc)))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", key.Path, cell(KeyType(key)), RequiredWord(key), cell(capital(key.Doc)))
 	}
 	fmt.Fprintf(b, "\nTime limit: %s\n", TimeLimit(k))
 	if k.Example != "" {
@@ -61,10 +62,25 @@ func TimeLimit(k engine.Kind) string {
 	return fmt.Sprintf("%d h for each attempt; the task's timeout overrides it, 0 means none.", limit/time.Hour)
 }
 
-// KeyType returns the type of an argument, or its permitted values.
+// KeyType returns the type of an argument with its permitted values: a closed set, a grammar
+// or a range.
 func KeyType(k strictyaml.Key) string {
-	if len(k.Enum) > 0 {
+	one := k.Type == "text"
+	switch {
+	case len(k.Enum) > 0 && one:
 		return oneOf(k.Enum)
+	case len(k.Enum) > 0:
+		return k.Type + ", each " + oneOf(k.Enum)
+	case k.Range != "":
+		return k.Type + " " + k.Range
+	case k.Values != "" && one:
+		return "text: " + k.Values
+	case k.Values != "" && k.Keys != "":
+		return k.Type + ", each " + k.Values + "; keys: " + k.Keys
+	case k.Values != "":
+		return k.Type + ", each " + k.Values
+	case k.Keys != "":
+		return k.Type + "; keys: " + k.Keys
 	}
 	return k.Type
 }

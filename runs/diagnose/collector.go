@@ -98,7 +98,7 @@ func (c *Collector) store(e engine.Event) {
 		c.storeFile(e, file)
 		return
 	}
-	rows := report.Collect(e.Host, e.Result.Output)
+	rows := report.OfStep(e)
 	for i := range rows {
 		rows[i].Detail, rows[i].Fix = scrub.Text(rows[i].Detail), scrub.Text(rows[i].Fix)
 	}

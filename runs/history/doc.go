@@ -9,6 +9,6 @@
 //
 // Hosts are not trusted. A fetched log is data about a run: it is bounded, decoded
 // strictly and sanitized; its paths are never opened ([Relocate] compares them with
-// those of this machine), and what it would add to inventory and playbook ([Claims]) is
-// for people to confirm. Copies that contradict each other are an error.
+// those of this machine), and what it would add to inventory and playbook ([Entry.Claims])
+// is for people to confirm. Copies that contradict each other are an error.
 package history

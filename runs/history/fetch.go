@@ -33,15 +33,8 @@ type FetchOptions struct {
 	Whole func(all []*Entry) []string
 }
 
-// Time limits of Fetch: for a host to connect and list its records, and for a copy of a
-// record to be read.
-const (
-	listLimit = 30 * time.Second
-	readLimit = 2 * time.Minute
-)
-
-// maxRuns is the maximum number of runs that are fetched, the newest ones.
-const maxRuns = 200
+// listLimit is the time limit for a host to connect and list its records.
+const listLimit = 30 * time.Second
 
 // validRun matches the ids of runs, which become names of files.
 var validRun = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -52,6 +45,8 @@ type keeper struct {
 	session Session
 	sizes   map[string]int64 // by run
 	holder  *lock.Holder
+	left    budget        // of this host's records
+	time    time.Duration // that is left for them
 }
 
 // Fetch adds the records of hosts. Hosts that do not answer are in Failed; when none does,
@@ -62,7 +57,7 @@ func (h *History) Fetch(ctx context.Context, o FetchOptions) error {
 		return fmt.Errorf("fetching the records of runs: %w", err)
 	}
 	h.Close()
-	h.temp, h.fetched, h.room, h.Asked, h.Failed = temp, map[string]*Entry{}, maxFetched, o.Hosts, map[string]error{}
+	h.temp, h.fetched, h.left, h.Asked, h.Failed = temp, map[string]*Entry{}, budget{maxFetched, maxMemory}, o.Hosts, map[string]error{}
 	keepers := h.connect(ctx, o)
 	defer func() {
 		for _, k := range keepers {
@@ -119,11 +114,11 @@ func newKeeper(ctx context.Context, host string, connect func(context.Context, s
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
-	k := &keeper{host: host, session: session, sizes: map[string]int64{}, holder: holder}
-	for _, r := range list {
-		if validRun.MatchString(r.Run) {
-			k.sizes[r.Run] = r.Size
-		}
+	k := &keeper{host: host, session: session, sizes: map[string]int64{}, holder: holder, left: budget{maxFetchedOfHost, maxMemoryOfHost}, time: hostLimit}
+	list = slices.DeleteFunc(list, func(r remote.RecordEntry) bool { return !validRun.MatchString(r.Run) })
+	slices.SortFunc(list, func(a, b remote.RecordEntry) int { return cmp.Compare(b.Run, a.Run) })
+	for _, r := range list[:min(len(list), maxRunsOfHost)] {
+		k.sizes[r.Run] = r.Size
 	}
 	return k, nil
 }
@@ -137,8 +132,7 @@ func runsOf(keepers []*keeper) []string {
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(b, a) })
-	out = slices.Compact(out)
-	return out[:min(len(out), maxRuns)]
+	return slices.Compact(out)
 }
 
 // fetch reads a run from the keepers that have it: the header and the outcome of the
@@ -156,22 +150,40 @@ func (h *History) fetch(ctx context.Context, run string, keepers []*keeper, whol
 			e.Holder = k.holder
 		}
 	}
+	var from *keeper
 	if whole {
-		e.Conflict = h.readWhole(ctx, e, run, with)
+		from, e.Conflict = h.readWhole(ctx, e, run, with)
 	} else {
-		h.readBrief(ctx, e, run, with)
+		from = h.readBrief(ctx, e, run, with)
 	}
-	if e.Conflict != nil && e.Record == nil {
+	if e.Conflict != nil {
 		return e.withoutLog(run)
 	}
-	var err error
-	if e.Record, err = journal.Read(e.Path); err != nil {
+	if from == nil {
 		return nil
+	}
+	if err := h.decode(e, from); err != nil {
+		h.Failed[from.host] = err
+		return h.fetch(ctx, run, slices.DeleteFunc(slices.Clone(keepers), func(k *keeper) bool { return k == from }), whole)
 	}
 	if e.Report == nil && e.Holder != nil {
 		e.Outcome = journal.Running
 	}
 	return e
+}
+
+// decode reads the log of an entry, which comes from a keeper.
+func (h *History) decode(e *Entry, from *keeper) error {
+	r, err := journal.Read(e.Path)
+	if err != nil {
+		return err
+	}
+	weight := int64(r.Weight())
+	if err := errors.Join(from.left.take(0, weight), h.left.take(0, weight)); err != nil {
+		return err
+	}
+	e.Record = r
+	return nil
 }
 
 // withoutLog gives a run of which nothing can be said a record without events.

@@ -17,7 +17,7 @@ type History struct {
 	dir     string       // of this machine's logs
 	temp    *tempdir.Dir // of fetched logs; nil before Fetch
 	fetched map[string]*Entry
-	room    int64 // bytes that fetched logs may still take
+	left    budget // of all fetched logs
 	// Asked are the hosts that were asked for records, Failed those of them that gave none,
 	// with the reason.
 	Asked  []string
@@ -51,7 +51,7 @@ func (h *History) List() ([]*Entry, error) {
 	for _, r := range local {
 		e := &Entry{Record: r, Path: journal.Path(h.dir, r.Header.Run), Here: true}
 		if known := byRun[r.Header.Run]; known != nil {
-			e.Keepers = known.Keepers
+			e.Keepers, e.PlanFile = known.Keepers, known.PlanFile
 		}
 		byRun[r.Header.Run] = e
 	}

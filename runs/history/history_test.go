@@ -56,28 +56,6 @@ func TestRelocate(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
-	for _, c := range []struct {
-		call  journal.Invocation
-		given map[string]any
-		want  string
-	}{
-		{call: journal.Invocation{Verb: "install", Limit: "web", Tags: []string{"x"}}},
-		{call: journal.Invocation{Verb: "install", Extra: map[string]any{"new_encryption_key": false, "other": true}}, want: "-e other=true"},
-		{call: journal.Invocation{Verb: "run", Playbook: "/site.yaml", Extra: map[string]any{"careful": false}}, want: "-e careful=false"},
-		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, want: "-e a=x; -e b=1"},
-		{call: journal.Invocation{Verb: "run", Extra: map[string]any{"b": 1.0, "a": "x"}}, given: map[string]any{"a": "x", "b": 2}, want: "-e b=1"},
-		{call: journal.Invocation{Verb: "revert", Reverts: "r1", Force: true, AllowChangedPlaybook: true}, want: "it reverts run r1; --force; --allow-changed-playbook"},
-		{call: journal.Invocation{Verb: "revert", Reverts: "r1", LowerMinor: true}, want: "it reverts run r1; --lower-minor"},
-		{call: journal.Invocation{Verb: "upgrade", Kubernetes: "v1.36.3"}, want: "it is deployer upgrade; --to v1.36.3"},
-		{call: journal.Invocation{Verb: "scale-down", Leaving: []string{"m1", "m2"}, Dead: []string{"m2"}}, want: "it is deployer scale-down, leaving: m1, m2, dead: m2"},
-	} {
-		if got := strings.Join(Claims(journal.Header{Invocation: c.call}, c.given), "; "); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.call, got, c.want)
-		}
-	}
-}
-
 // host is a session with a host in memory.
 type host struct {
 	records map[string][]byte

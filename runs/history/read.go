@@ -18,32 +18,38 @@ import (
 
 // copyOf is the record of a run on one host.
 type copyOf struct {
-	host    string
+	*keeper
 	data    []byte
 	content *record.Content
 	path    string
 }
 
-// readWhole reads all copies of a run and writes the log of the longest. The error says
-// that copies contradict each other; a copy that is not valid is left out.
-func (h *History) readWhole(ctx context.Context, e *Entry, run string, keepers []*keeper) error {
+// readWhole reads the largest copies of a run, and writes the log of the longest. It returns
+// the keeper of that copy; nil when no copy is valid. The error says that copies contradict
+// each other; a copy that is not valid is left out.
+func (h *History) readWhole(ctx context.Context, e *Entry, run string, keepers []*keeper) (*keeper, error) {
 	var copies []*copyOf
-	for i, k := range keepers {
+	for i, k := range keepers[:min(len(keepers), maxCopies)] {
 		data, err := k.read(ctx, run, 0, record.MaxSize)
 		if err != nil {
 			h.Failed[k.host] = fmt.Errorf("reading the record of run %s: %w", run, err)
 			continue
 		}
-		c := &copyOf{host: k.host, data: data, path: fmt.Sprintf("%s.%d", e.Path, i)}
-		if c.content, err = h.writeLog(c.path, run, data); err != nil {
+		c := &copyOf{keeper: k, data: data, path: fmt.Sprintf("%s.%d", e.Path, i)}
+		if c.content, err = h.writeLog(ctx, k, c.path, run, data); err != nil {
 			h.Failed[k.host] = fmt.Errorf("the record of run %s is not valid: %w", run, err)
 			continue
 		}
 		copies = append(copies, c)
 	}
 	best, err := longest(run, copies)
+	for _, c := range copies {
+		if c != best {
+			_ = os.Remove(c.path) // Close removes it otherwise
+		}
+	}
 	if best == nil || err != nil {
-		return err
+		return nil, err
 	}
 	if best.content.Damaged != nil {
 		h.Failed[best.host] = fmt.Errorf("the record of run %s is damaged, and its end is missing: %w", run, best.content.Damaged)
@@ -51,10 +57,10 @@ func (h *History) readWhole(ctx context.Context, e *Entry, run string, keepers [
 	if best.content.Plan != nil {
 		e.PlanFile = e.Path + ".plan"
 		if err := os.WriteFile(e.PlanFile, best.content.Plan, 0o600); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return os.Rename(best.path, e.Path)
+	return best.keeper, os.Rename(best.path, e.Path)
 }
 
 // longest returns the copy with the most valid bytes. Copies may end at different places;
@@ -76,15 +82,16 @@ func longest(run string, copies []*copyOf) (*copyOf, error) {
 }
 
 // readBrief writes a log with the header and the outcome of a run, or its whole log when
-// it has no outcome.
-func (h *History) readBrief(ctx context.Context, e *Entry, run string, keepers []*keeper) {
+// it has no outcome, and returns the keeper that had it; nil for none.
+func (h *History) readBrief(ctx context.Context, e *Entry, run string, keepers []*keeper) *keeper {
 	for _, k := range keepers {
 		err := h.readBriefFrom(ctx, k, e, run)
 		if err == nil {
-			return
+			return k
 		}
 		h.Failed[k.host] = fmt.Errorf("reading the record of run %s: %w", run, err)
 	}
+	return nil
 }
 
 // briefSize is the size in bytes of a record from which on only parts of it are read.
@@ -96,18 +103,22 @@ func (h *History) readBriefFrom(ctx context.Context, k *keeper, e *Entry, run st
 		if err != nil {
 			return err
 		}
-		if outcome, err := record.Outcome(run, tail); err == nil && outcome != nil {
+		if outcome, err := record.Outcome(ctx, run, tail); err == nil && outcome != nil {
 			header, err := k.header(ctx, run)
 			if err != nil {
 				return err
 			}
 			e.Brief = true
-			return os.WriteFile(e.Path, fmt.Appendf(header, "\n%s\n", outcome), 0o600)
+			text := fmt.Appendf(header, "\n%s\n", outcome)
+			if err := errors.Join(k.left.take(int64(len(text)), 0), h.left.take(int64(len(text)), 0)); err != nil {
+				return err
+			}
+			return os.WriteFile(e.Path, text, 0o600)
 		}
 	}
 	data, err := k.read(ctx, run, 0, record.MaxSize)
 	if err == nil {
-		_, err = h.writeLog(e.Path, run, data)
+		_, err = h.writeLog(ctx, k, e.Path, run, data)
 	}
 	return err
 }
@@ -119,7 +130,7 @@ func (k *keeper) header(ctx context.Context, run string) (line []byte, err error
 		if err != nil {
 			return nil, err
 		}
-		_, err = record.Decode(run, data, func(h *journal.Header, _ *engine.Event, text []byte) error {
+		_, err = record.Decode(ctx, run, data, func(h *journal.Header, _ *engine.Event, text []byte) error {
 			if h != nil {
 				line = bytes.Clone(text)
 			}
@@ -137,40 +148,40 @@ func (k *keeper) header(ctx context.Context, run string) (line []byte, err error
 var errEnough = errors.New("the header was read")
 
 // read returns a record from offset on, at most limit bytes.
-func (k *keeper) read(ctx context.Context, run string, offset int64, limit int) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, readLimit, fmt.Errorf("it did not send the record within %v", readLimit))
-	defer cancel()
-	var out []byte
-	for len(out) < limit {
-		part, _, err := k.session.ReadRecord(ctx, run, offset+int64(len(out)))
-		if err != nil {
-			return nil, err
+func (k *keeper) read(ctx context.Context, run string, offset int64, limit int) (out []byte, err error) {
+	err = k.timed(ctx, readLimit, "sending the record", func(ctx context.Context) error {
+		for len(out) < limit {
+			part, _, err := k.session.ReadRecord(ctx, run, offset+int64(len(out)))
+			if err != nil {
+				return err
+			}
+			if len(part) == 0 {
+				break
+			}
+			out = append(out, part...)
 		}
-		if len(part) == 0 {
-			break
-		}
-		out = append(out, part...)
-	}
-	return out[:min(len(out), limit)], nil
+		return nil
+	})
+	return out[:min(len(out), limit)], err
 }
 
-// maxFetched is the maximum size of all fetched logs in bytes: packed records of hostile
-// hosts are small.
-const maxFetched = 2 << 30
-
-// writeLog writes a record as a journal.
-func (h *History) writeLog(path, run string, data []byte) (*record.Content, error) {
+// writeLog writes a record of a keeper as a journal.
+func (h *History) writeLog(ctx context.Context, k *keeper, path, run string, data []byte) (content *record.Content, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	out := bufio.NewWriter(f)
-	content, err := record.Decode(run, data, func(_ *journal.Header, _ *engine.Event, line []byte) error {
-		if h.room -= int64(len(line)) + 1; h.room < 0 {
-			return fmt.Errorf("the records of hosts have more than %d MiB of text", maxFetched>>20)
-		}
-		_, _ = out.Write(line) // Flush returns the error
-		return out.WriteByte('\n')
+	err = k.timed(ctx, decodeLimit, "decoding the record", func(ctx context.Context) error {
+		content, err = record.Decode(ctx, run, data, func(_ *journal.Header, _ *engine.Event, line []byte) error {
+			size := int64(len(line)) + 1
+			if err := errors.Join(k.left.take(size, 0), h.left.take(size, 0)); err != nil {
+				return err
+			}
+			_, _ = out.Write(line) // Flush returns the error
+			return out.WriteByte('\n')
+		})
+		return err
 	})
 	if err == nil {
 		err = out.Flush()

@@ -5,23 +5,38 @@ import (
 	"strings"
 
 	"deployer/engine/journal"
+	"deployer/engine/plan"
 )
 
 // Relocate returns the header of a run of another machine with the paths of this one: the
 // given inventory and playbook (absolute, the playbook empty for none) take the place of
 // the recorded ones, and so do their directories in the paths of the other files. Paths
-// are only compared with those that this machine has read. Flags by which the lost
-// machine locked less are dropped.
+// are only compared with those that this machine has read; that of the plan is removed. Flags
+// by which the lost machine locked less are dropped.
 func Relocate(h journal.Header, inventory, playbook string) journal.Header {
-	from := h.Invocation
-	moves := []move{{from.Inventory, inventory}, {from.Playbook, playbook}}
-	h.Invocation.Inventory, h.Invocation.Playbook, h.Invocation.LockHosts = inventory, playbook, false
-	files := map[string]string{}
-	for path, digest := range h.Files {
-		files[relocated(path, moves)] = digest
+	h.Invocation, h.Files = relocate(h.Invocation, h.Files, inventory, playbook)
+	if h.Plan != nil {
+		h.Plan = &journal.Plan{SHA256: h.Plan.SHA256}
 	}
-	h.Files = files
 	return h
+}
+
+// RelocatePlan returns a plan of another machine with the paths of this one, as Relocate does
+// for a header.
+func RelocatePlan(p *plan.Plan, inventory, playbook string) *plan.Plan {
+	out := *p
+	out.Invocation, out.Files = relocate(p.Invocation, p.Files, inventory, playbook)
+	return &out
+}
+
+func relocate(c journal.Invocation, files map[string]string, inventory, playbook string) (journal.Invocation, map[string]string) {
+	moves := []move{{c.Inventory, inventory}, {c.Playbook, playbook}}
+	c.Inventory, c.Playbook, c.LockHosts = inventory, playbook, false
+	out := make(map[string]string, len(files))
+	for path, digest := range files {
+		out[relocated(path, moves)] = digest
+	}
+	return c, out
 }
 
 // move is a file that has another path on this machine.

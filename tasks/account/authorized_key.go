@@ -17,14 +17,20 @@ import (
 
 // AuthorizedKey manages the public keys in a user's authorized_keys file.
 type AuthorizedKey struct {
-	User      string           `yaml:"user" required:"true" doc:"user of the host who may log in with the keys; the home directory must exist"`
-	Key       strictyaml.Texts `yaml:"key" required:"true" doc:"public key as in a .pub file, or a list; a text may have a key in each line"`
-	Options   string           `yaml:"key_options" doc:"options of the keys as in sshd(8), such as from=\"10.0.0.0/8\",no-pty; they replace options in a key. Default none"`
+	User      string           `yaml:"user" rule:"owner" required:"true" doc:"user of the host who may log in with the keys; the home directory must exist"`
+	Key       strictyaml.Texts `yaml:"key" rule:"own" required:"true" doc:"public key as in a .pub file, or a list; a text may have a key in each line"`
+	Options   string           `yaml:"key_options" rule:"line" doc:"options of the keys as in sshd(8), such as from=\"10.0.0.0/8\",no-pty; they replace options in a key. Default none"`
 	Exclusive bool             `yaml:"exclusive" doc:"remove all other keys of the user; default false"`
 	State     string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
 
 var _ engine.Module = (*AuthorizedKey)(nil)
+
+// Valid implements engine.Validator.
+func (a *AuthorizedKey) Valid() error {
+	_, err := a.keys()
+	return err
+}
 
 func (a *AuthorizedKey) keys() ([]publicKey, error) {
 	var out []publicKey

@@ -65,7 +65,12 @@ func (acc *account) label(ctx context.Context, sys engine.System) error {
 }
 
 func (acc *account) directory(sys engine.System, home *hostpath.Dir) error {
-	if err := home.Mkdir(sshDir, modeOf(sshDir)); err != nil && !errors.Is(err, fs.ErrExist) {
+	made, err := home.Mkdir(sshDir, modeOf(sshDir))
+	switch {
+	case err == nil:
+		defer made.Close()
+		return made.Chown(acc.uid, acc.gid)
+	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
 	return acc.own(sys, sshDir)

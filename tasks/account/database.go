@@ -6,14 +6,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
+	"deployer/argrule"
 	"deployer/engine"
 )
 
-// validName matches the names that useradd(8) accepts on every distribution.
-var validName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+// validName reports whether useradd(8) accepts a name on every distribution.
+func validName(name string) bool { return name != "" && argrule.Check("account", name) == nil }
 
 // entry returns the fields of a name in a file such as /etc/passwd; nil without one.
 // Users of LDAP and other services are not in the file and are never changed.

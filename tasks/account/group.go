@@ -11,8 +11,8 @@ import (
 
 // Group manages a group of the host.
 type Group struct {
-	Name   string `yaml:"name" required:"true" doc:"name of the group"`
-	GID    int    `yaml:"gid" doc:"group number; default: chosen by the system. A different number for an existing group is an error"`
+	Name   string `yaml:"name" rule:"account" required:"true" doc:"name of the group"`
+	GID    int    `yaml:"gid" range:"0..4294967294" doc:"group number; default: chosen by the system. A different number for an existing group is an error"`
 	System bool   `yaml:"system" doc:"create a system group, with a number from that range; default false"`
 	State  string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
@@ -22,10 +22,18 @@ var (
 	_ engine.Module = (*User)(nil)
 )
 
+// Valid implements engine.Validator.
+func (g *Group) Valid() error {
+	if !validName(g.Name) {
+		return fmt.Errorf("%q is not a name for a group", g.Name)
+	}
+	return nil
+}
+
 // Check reads /etc/group.
 func (g *Group) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if !validName.MatchString(g.Name) {
-		return engine.Change{}, fmt.Errorf("%q is not a name for a group", g.Name)
+	if err := g.Valid(); err != nil {
+		return engine.Change{}, err
 	}
 	have, err := entry(sys, "/etc/group", g.Name)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 
 // User manages a user of the host.
 type User struct {
-	Name           string           `yaml:"name" required:"true" doc:"name of the user"`
-	UID            int              `yaml:"uid" doc:"user number; default: chosen by the system. A different number for an existing user is an error"`
-	Group          string           `yaml:"group" doc:"primary group, which must exist; default: a group with the user's name"`
-	Groups         strictyaml.Texts `yaml:"groups" doc:"supplementary groups, as a list or a comma-separated text"`
+	Name           string           `yaml:"name" rule:"account" required:"true" doc:"name of the user"`
+	UID            int              `yaml:"uid" range:"0..4294967294" doc:"user number; default: chosen by the system. A different number for an existing user is an error"`
+	Group          string           `yaml:"group" rule:"owner" doc:"primary group, which must exist; default: a group with the user's name"`
+	Groups         strictyaml.Texts `yaml:"groups" rule:"owners" doc:"supplementary groups, as a list or a comma-separated text"`
 	Append         bool             `yaml:"append" default:"true" doc:"false: remove the user from groups that are not listed; true: keep them. Default true"`
-	Comment        *string          `yaml:"comment" doc:"full name or purpose of the user; default: that of the existing user"`
-	Home           string           `yaml:"home" doc:"home directory; default: chosen by the system"`
+	Comment        *string          `yaml:"comment" rule:"colonless" doc:"full name or purpose of the user; default: that of the existing user"`
+	Home           string           `yaml:"home" rule:"path" doc:"home directory; default: chosen by the system"`
 	CreateHome     *bool            `yaml:"create_home" doc:"create the home directory of a new user; default true, false for system users"`
 	MoveHome       bool             `yaml:"move_home" doc:"move the contents of the old home directory when home changes; default false"`
-	Shell          string           `yaml:"shell" doc:"login shell; default: that of the existing user, /usr/sbin/nologin for a new system user"`
+	Shell          string           `yaml:"shell" rule:"path" doc:"login shell; default: that of the existing user, /usr/sbin/nologin for a new system user"`
 	System         bool             `yaml:"system" doc:"create a system user, with a number from that range and no home directory. Default false"`
-	Password       string           `yaml:"password" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for no password. Default: unchanged; a new user has none"`
+	Password       string           `yaml:"password" rule:"own" doc:"hash of the password, as mkpasswd --method=yescrypt prints; \"!\" or \"*\" for no password. Default: unchanged; a new user has none"`
 	UpdatePassword string           `yaml:"update_password" enum:"always,on_create" doc:"on_create: set the password of a new user only. Default always"`
 	Locked         *bool            `yaml:"locked" doc:"forbid logins with the password, without changing it; SSH keys still work. Default: unchanged"`
 	State          string           `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
@@ -36,8 +36,9 @@ type User struct {
 // NewUser returns the arguments with their defaults.
 func NewUser() *User { return &User{Append: true} }
 
-func (u *User) valid() error {
-	if !validName.MatchString(u.Name) {
+// Valid implements engine.Validator.
+func (u *User) Valid() error {
+	if !validName(u.Name) {
 		return fmt.Errorf("%q is not a name for a user", u.Name)
 	}
 	if u.Password != "" && !strings.HasPrefix(u.Password, "$") && u.Password != "!" && u.Password != "*" {
@@ -51,7 +52,7 @@ func (u *User) valid() error {
 
 // Check reads /etc/passwd, /etc/group and, for a password, /etc/shadow.
 func (u *User) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := u.valid(); err != nil {
+	if err := u.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	have, err := entry(sys, "/etc/passwd", u.Name)

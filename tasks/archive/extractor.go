@@ -107,10 +107,17 @@ func (i *extractor) directory(name string, m member, have fs.FileInfo) error {
 	if err := i.sys.Backup(i.parentOf(name)); err != nil {
 		return err
 	}
-	if err := i.root.Mkdir(name, 0o755); err != nil {
+	above, base, err := hostfile.Parent(i.sys, i.parentOf(name))
+	if err != nil {
 		return err
 	}
-	return i.root.Lchown(name, i.uid, i.gid)
+	defer above.Close()
+	made, err := above.Mkdir(base, 0o755)
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	return made.Chown(i.uid, i.gid)
 }
 
 // plain writes a file under a temporary name. A file with the same content stays, so
@@ -166,9 +173,36 @@ func (i *extractor) applyAttributes(n *hostpath.Node, m member) error {
 	return n.Chmod(m.mode.Perm())
 }
 
-// open opens a member itself, never the target of a link.
-func (i *extractor) open(name string) (*hostpath.Node, error) {
-	return hostpath.Open(i.sys.Path("/"), i.parentOf(name))
+// open opens a member itself, never the target of a link. open fails when the member is not of
+// the wanted type, because another user has replaced it.
+func (i *extractor) open(name string, want fs.FileMode) (*hostpath.Node, fs.FileInfo, error) {
+	n, err := hostpath.Open(i.sys.Path("/"), i.parentOf(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := n.Stat()
+	if err == nil && info.Mode().Type() != want.Type() {
+		err = replacedError(n.Path)
+	}
+	if err != nil {
+		n.Close()
+		return nil, nil, err
+	}
+	return n, info, nil
+}
+
+func replacedError(path string) error {
+	return fmt.Errorf("%s was replaced by another user while the archive was unpacked: its access is not set", path)
+}
+
+// chownLink sets the owner of a link.
+func (i *extractor) chownLink(name string) error {
+	n, _, err := i.open(name, fs.ModeSymlink)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	return n.Chown(i.uid, i.gid)
 }
 
 // restoreAttributes is applyAttributes for a file that stays.
@@ -179,25 +213,28 @@ func (i *extractor) restoreAttributes(name string, m member, have fs.FileInfo) e
 			return err
 		}
 	}
-	n, err := i.open(name)
+	n, info, err := i.open(name, 0)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
+	if !os.SameFile(info, have) {
+		return replacedError(n.Path)
+	}
 	return i.applyAttributes(n, m)
 }
 
 func (i *extractor) link(name string, m member, have fs.FileInfo) error {
 	if have != nil {
 		if target, err := i.root.Readlink(name); err == nil && target == m.link {
-			return i.root.Lchown(name, i.uid, i.gid)
+			return i.chownLink(name)
 		}
 	}
 	return i.replace(name, func(temp string) (bool, error) {
 		if err := i.root.Symlink(m.link, temp); err != nil {
 			return false, err
 		}
-		return true, i.root.Lchown(temp, i.uid, i.gid)
+		return true, i.chownLink(temp)
 	})
 }
 
@@ -236,7 +273,7 @@ func (i *extractor) finish() error {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Backward(names) {
-		n, err := i.open(name)
+		n, _, err := i.open(name, fs.ModeDir)
 		if err != nil {
 			return err
 		}

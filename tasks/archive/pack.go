@@ -16,14 +16,14 @@ import (
 // Pack makes an archive of files and directories of the host, and makes the archive again
 // when one of them has changed.
 type Pack struct {
-	Path    string   `yaml:"path" doc:"absolute path or glob of files for the archive; a directory includes everything below it"`
-	Paths   []string `yaml:"paths" doc:"more paths; names in the archive are relative to the deepest directory that contains all paths"`
-	Dest    string   `yaml:"dest" required:"true" doc:"absolute path of the archive"`
+	Path    string   `yaml:"path" rule:"path" doc:"absolute path or glob of files for the archive; a directory includes everything below it"`
+	Paths   []string `yaml:"paths" rule:"path" doc:"more paths; names in the archive are relative to the deepest directory that contains all paths"`
+	Dest    string   `yaml:"dest" rule:"path" required:"true" doc:"absolute path of the archive"`
 	Format  string   `yaml:"format" enum:"tar,gz,zst,xz,zip" doc:"default: by the suffix of dest (.tar, .tar.gz, .tgz, .tar.zst, .tar.xz, .zip)"`
-	Exclude []string `yaml:"exclude" doc:"patterns such as *.log or site/cache, matched against the name in the archive or its last part; matches are left out with everything below them"`
-	Mode    string   `yaml:"mode" doc:"octal mode of the archive; default: that of the existing archive, \"0644\" for a new one"`
-	Owner   string   `yaml:"owner" doc:"user name or number of the archive; default: that of the existing archive, the agent's user for a new one"`
-	Group   string   `yaml:"group" doc:"group name or number of the archive; default as for owner"`
+	Exclude []string `yaml:"exclude" rule:"glob" doc:"patterns such as *.log or site/cache, matched against the name in the archive or its last part; matches are left out with everything below them"`
+	Mode    string   `yaml:"mode" rule:"mode" doc:"octal mode of the archive; default: that of the existing archive, \"0644\" for a new one"`
+	Owner   string   `yaml:"owner" rule:"owner" doc:"user name or number of the archive; default: that of the existing archive, the agent's user for a new one"`
+	Group   string   `yaml:"group" rule:"owner" doc:"group name or number of the archive; default as for owner"`
 }
 
 // packed is the receipt of an archive that was made.
@@ -43,7 +43,8 @@ func (p *Pack) all() []string {
 	return append([]string{p.Path}, p.Paths...)
 }
 
-func (p *Pack) valid() error {
+// Valid implements engine.Validator.
+func (p *Pack) Valid() error {
 	if !filepath.IsAbs(p.Dest) {
 		return fmt.Errorf("dest %q is not an absolute path", p.Dest)
 	}
@@ -79,7 +80,7 @@ func (p *Pack) receiptPath() string { return receipt.Path("pack", p.Dest) }
 
 // Check compares the archive and its sources with the receipt.
 func (p *Pack) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := p.valid(); err != nil {
+	if err := p.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if _, err := hostfile.Resolve(sys, p.Dest, false); err != nil {

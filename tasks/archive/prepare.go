@@ -10,15 +10,15 @@ import (
 
 // Unarchive unpacks an archive of the role, or one that is on the host.
 type Unarchive struct {
-	Src       string   `yaml:"src" required:"true" doc:"name of the archive in the role's files directory: tar (plain, gzip, zstd, xz or bzip2) or zip"`
-	Dest      string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; created if missing"`
+	Src       string   `yaml:"src" rule:"line" required:"true" doc:"name of the archive in the role's files directory: tar (plain, gzip, zstd, xz or bzip2) or zip"`
+	Dest      string   `yaml:"dest" rule:"path" required:"true" doc:"absolute path of the directory to unpack into; created if missing"`
 	RemoteSrc bool     `yaml:"remote_src" doc:"src is an absolute path on the host; default false"`
-	Strip     int      `yaml:"strip_components" doc:"number of leading directories removed from each name; members with fewer are left out. Default 0"`
-	Include   []string `yaml:"include" doc:"patterns such as bin/*, matched after strip_components: unpack only members that match, or are below a match; default all"`
-	Exclude   []string `yaml:"exclude" doc:"patterns of members to leave out"`
-	Owner     string   `yaml:"owner" doc:"user name or number of the unpacked files; default the agent's user, not that of the archive"`
-	Group     string   `yaml:"group" doc:"group name or number of the unpacked files; default the agent's"`
-	Creates   string   `yaml:"creates" doc:"absolute path; nothing is unpacked if it exists"`
+	Strip     int      `yaml:"strip_components" range:"0.." doc:"number of leading directories removed from each name; members with fewer are left out. Default 0"`
+	Include   []string `yaml:"include" rule:"glob" doc:"patterns such as bin/*, matched after strip_components: unpack only members that match, or are below a match; default all"`
+	Exclude   []string `yaml:"exclude" rule:"glob" doc:"patterns of members to leave out"`
+	Owner     string   `yaml:"owner" rule:"owner" doc:"user name or number of the unpacked files; default the agent's user, not that of the archive"`
+	Group     string   `yaml:"group" rule:"owner" doc:"group name or number of the unpacked files; default the agent's"`
+	Creates   string   `yaml:"creates" rule:"path" doc:"absolute path; nothing is unpacked if it exists"`
 	Follow    bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest, or of another user above it; default false"`
 }
 

@@ -20,16 +20,16 @@ import (
 // their source: while all of them exist, the archive is neither fetched nor read again.
 // Files that were changed since stay.
 type Unpack struct {
-	Name    string   `yaml:"name" doc:"name of the archive in output and receipt; default from, else the digest"`
-	Blob    string   `yaml:"blob" doc:"hex SHA-256 of the archive, fetched from the controller"`
-	From    string   `yaml:"from" doc:"absolute path of the archive on the host; instead of blob"`
-	Dest    string   `yaml:"dest" required:"true" doc:"absolute path of the directory to unpack into; created if missing"`
-	Strip   int      `yaml:"strip_components" doc:"number of leading directories removed from each name; members with fewer are left out. Default 0"`
-	Include []string `yaml:"include" doc:"patterns such as bin/*, matched after strip_components: unpack only members that match, or are below a match; default all"`
-	Exclude []string `yaml:"exclude" doc:"patterns of members to leave out"`
-	Owner   string   `yaml:"owner" doc:"user name or number of the unpacked files; default the agent's user, not that of the archive"`
-	Group   string   `yaml:"group" doc:"group name or number of the unpacked files; default the agent's"`
-	Creates string   `yaml:"creates" doc:"absolute path; nothing is unpacked if it exists"`
+	Name    string   `yaml:"name" rule:"line" doc:"name of the archive in output and receipt; default from, else the digest"`
+	Blob    string   `yaml:"blob" rule:"sha256" doc:"hex SHA-256 of the archive, fetched from the controller"`
+	From    string   `yaml:"from" rule:"path" doc:"absolute path of the archive on the host; instead of blob"`
+	Dest    string   `yaml:"dest" rule:"path" required:"true" doc:"absolute path of the directory to unpack into; created if missing"`
+	Strip   int      `yaml:"strip_components" range:"0.." doc:"number of leading directories removed from each name; members with fewer are left out. Default 0"`
+	Include []string `yaml:"include" rule:"glob" doc:"patterns such as bin/*, matched after strip_components: unpack only members that match, or are below a match; default all"`
+	Exclude []string `yaml:"exclude" rule:"glob" doc:"patterns of members to leave out"`
+	Owner   string   `yaml:"owner" rule:"owner" doc:"user name or number of the unpacked files; default the agent's user, not that of the archive"`
+	Group   string   `yaml:"group" rule:"owner" doc:"group name or number of the unpacked files; default the agent's"`
+	Creates string   `yaml:"creates" rule:"path" doc:"absolute path; nothing is unpacked if it exists"`
 	Follow  bool     `yaml:"follow" doc:"accept a symbolic link to a directory at dest, or of another user above it; default false"`
 }
 
@@ -46,7 +46,8 @@ type record struct {
 	Members map[string]string `json:"members"`          // name below dest -> what it is
 }
 
-func (u *Unpack) valid() error {
+// Valid implements engine.Validator.
+func (u *Unpack) Valid() error {
 	switch {
 	case (u.Blob == "") == (u.From == ""):
 		return errors.New("want either blob or from")
@@ -80,7 +81,7 @@ func (u *Unpack) receiptPath() string {
 
 // Check compares the receipt with the archive, and checks that all members exist.
 func (u *Unpack) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := u.valid(); err != nil {
+	if err := u.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if u.Creates != "" {

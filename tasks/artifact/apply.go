@@ -144,7 +144,7 @@ func (s *stage) same(dest string, f *staged) (bool, error) {
 	if err := s.sys.Backup(dest); err != nil {
 		return false, err
 	}
-	return true, access.Set(s.sys, dest)
+	return true, access.SetFile(s.sys, dest, info)
 }
 
 func (s *stage) rename(dest string, f *staged) error {

@@ -21,12 +21,12 @@ import (
 // Install installs a blob, or members of it. Without a change it does not fetch the
 // blob.
 type Install struct {
-	Name      string            `yaml:"name" doc:"name of the artifact in output; default the digest"`
-	Blob      string            `yaml:"blob" required:"true" doc:"hex SHA-256 of the file or archive"`
-	Published string            `yaml:"published" doc:"hex SHA-256 of the archive as published, when blob is the same without gzip; default blob"`
-	Dest      string            `yaml:"dest" doc:"absolute path, when the blob is a single file"`
-	Members   map[string]string `yaml:"members" doc:"path in the tar archive (plain or gzip) -> absolute path; a slash at the end of both means everything below. A path may omit the archive's top directory"`
-	Mode      string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
+	Name      string            `yaml:"name" rule:"line" doc:"name of the artifact in output; default the digest"`
+	Blob      string            `yaml:"blob" rule:"sha256" required:"true" doc:"hex SHA-256 of the file or archive"`
+	Published string            `yaml:"published" rule:"sha256" doc:"hex SHA-256 of the archive as published, when blob is the same without gzip; default blob"`
+	Dest      string            `yaml:"dest" rule:"path" doc:"absolute path, when the blob is a single file"`
+	Members   map[string]string `yaml:"members" rule:"path" keys:"line" doc:"path in the tar archive (plain or gzip) -> absolute path; a slash at the end of both means everything below. A path may omit the archive's top directory"`
+	Mode      string            `yaml:"mode" rule:"mode" doc:"octal mode of installed files; default \"0755\""`
 }
 
 var (
@@ -46,7 +46,8 @@ type record struct {
 	Files map[string]installed `json:"files"`
 }
 
-func (i *Install) valid() error {
+// Valid implements engine.Validator.
+func (i *Install) Valid() error {
 	if i.Blob == "" {
 		return errors.New("blob is missing")
 	}
@@ -105,7 +106,7 @@ func (i *Install) receiptPath() string { return receipt.Path("artifact", i.dests
 
 // Check compares the receipt with the files.
 func (i *Install) Check(_ context.Context, sys engine.System) (engine.Change, error) {
-	if err := i.valid(); err != nil {
+	if err := i.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	var rec record

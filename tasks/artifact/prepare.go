@@ -10,11 +10,11 @@ import (
 
 // Artifact installs a catalogued binary or members of a catalogued archive.
 type Artifact struct {
-	Name    string            `yaml:"name" required:"true" doc:"name in the catalogue"`
-	Version string            `yaml:"version" required:"true" doc:"version in the catalogue"`
-	Dest    string            `yaml:"dest" doc:"absolute path on the host, when the artifact is a single file"`
-	Members map[string]string `yaml:"members" doc:"path in the archive -> absolute path on the host; a slash at the end of both means everything below. A path may omit the archive's top directory"`
-	Mode    string            `yaml:"mode" doc:"octal mode of installed files; default \"0755\""`
+	Name    string            `yaml:"name" rule:"line" required:"true" doc:"name in the catalogue"`
+	Version string            `yaml:"version" rule:"version" required:"true" doc:"version in the catalogue"`
+	Dest    string            `yaml:"dest" rule:"path" doc:"absolute path on the host, when the artifact is a single file"`
+	Members map[string]string `yaml:"members" rule:"path" keys:"line" doc:"path in the archive -> absolute path on the host; a slash at the end of both means everything below. A path may omit the archive's top directory"`
+	Mode    string            `yaml:"mode" rule:"mode" doc:"octal mode of installed files; default \"0755\""`
 }
 
 // Prepare finds the blob for the host's architecture.

@@ -20,8 +20,8 @@ const DefaultPath = "/etc/deployer/bgp-password.conf"
 // Password writes the password of the BGP sessions, which the controller holds,
 // as a part of BIRD's configuration. Without a password the file has a comment only.
 type Password struct {
-	Path  string `yaml:"path" doc:"the file; default /etc/deployer/bgp-password.conf"`
-	Group string `yaml:"group" doc:"group that may read it; default bird"`
+	Path  string `yaml:"path" rule:"path" doc:"the file; default /etc/deployer/bgp-password.conf"`
+	Group string `yaml:"group" rule:"owner" doc:"group that may read it; default bird"`
 }
 
 var _ engine.Module = (*Password)(nil)
@@ -45,7 +45,7 @@ func (p *Password) file(ctx context.Context, sys engine.System) (*file.File, err
 		text = fmt.Sprintf("# Written by deployer.\npassword %q;\n", out.Password)
 	}
 	return &file.File{
-		Path: cmp.Or(p.Path, DefaultPath), Content: text, Mode: "0640", Group: cmp.Or(p.Group, "bird"), Secret: true,
+		Path: cmp.Or(p.Path, DefaultPath), Content: &text, Mode: "0640", Group: cmp.Or(p.Group, "bird"), Secret: true,
 	}, nil
 }
 
@@ -64,7 +64,7 @@ func (p *Password) Check(ctx context.Context, sys engine.System) (engine.Change,
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return engine.Change{}, fmt.Errorf("reading the password of the BGP sessions: %w", err)
 	}
-	change.Output = engine.Output{"replaced": err == nil && string(had) != f.Content}
+	change.Output = engine.Output{"replaced": err == nil && string(had) != *f.Content}
 	return change, nil
 }
 

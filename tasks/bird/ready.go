@@ -10,6 +10,7 @@ import (
 	"deployer/engine"
 	"deployer/shortlist"
 	"deployer/tasks/httpcheck"
+	"deployer/tasks/staticpod"
 	"deployer/tasks/unit"
 )
 
@@ -17,17 +18,20 @@ import (
 // session, unless it is no longer configured, and every route to a range that is still in
 // use. Ready does not wait for sessions to hosts that join or are down.
 type Ready struct {
-	Before  Before        `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
-	Ranges  []string      `yaml:"ranges" doc:"prefixes whose routes must exist as before; default: all of before"`
-	Unit    string        `yaml:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
-	Socket  string        `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	Timeout time.Duration `yaml:"timeout" doc:"maximum wait; default 1m"`
+	Before Before `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
+	// Sessions are for changes of the sessions themselves.
+	Sessions []string      `yaml:"sessions" rule:"word" doc:"names of BGP protocols that must be established; default: only those of before"`
+	Ranges   []string      `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
+	Unit     string        `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
+	Pod      string        `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
+	Socket   string        `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	Timeout  time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
 }
 
 // Before is the output of bird_status.
 type Before struct {
-	Sessions []string `yaml:"sessions" doc:"names of the BGP protocols that were established"`
-	Routes   []string `yaml:"routes" doc:"prefixes that the kernel sent to a gateway"`
+	Sessions []string `yaml:"sessions" rule:"word" doc:"names of the BGP protocols that were established"`
+	Routes   []string `yaml:"routes" rule:"prefix" doc:"prefixes that the kernel sent to a gateway"`
 }
 
 var _ engine.Module = (*Ready)(nil)
@@ -43,16 +47,33 @@ const pollEvery = 250 * time.Millisecond
 
 func (r *Ready) unit() string { return cmp.Or(r.Unit, "deployer-bird.service") }
 
-// Check tests once. Check does not wait for a missing unit, as in a dry run and after a revert.
+// Check tests once. Check does not wait for a missing unit or manifest, as in a dry run and after a revert.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	now, err := unit.Running(ctx, sys, r.unit())
+	gone, err := r.gone(ctx, sys)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if now.Missing || r.try(ctx, sys) == nil {
+	if gone || r.try(ctx, sys) == nil {
 		return engine.NoChange(nil), nil
 	}
 	return engine.Change{Needed: true, Wait: true}, nil
+}
+
+// gone reports whether the host has no unit or static pod of BIRD.
+func (r *Ready) gone(ctx context.Context, sys engine.System) (bool, error) {
+	if r.Pod != "" {
+		return !staticpod.Wanted(sys, r.Pod), nil
+	}
+	now, err := unit.Running(ctx, sys, r.unit())
+	return now.Missing, err
+}
+
+// log returns the end of BIRD's log.
+func (r *Ready) log(ctx context.Context, sys engine.System) string {
+	if r.Pod != "" {
+		return staticpod.Log(sys, r.Pod)
+	}
+	return unit.Journal(ctx, sys, r.unit())
 }
 
 // Apply waits.
@@ -63,7 +84,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if err != nil {
 		return nil, &engine.Failure{
 			Message: fmt.Sprintf("BIRD is not as it was before, %s after its change: %v", took.Round(time.Second), err),
-			Detail:  unit.Journal(ctx, sys, r.unit()),
+			Detail:  r.log(ctx, sys),
 		}
 	}
 	return engine.Output{"elapsed_seconds": took.Seconds()}, nil
@@ -95,6 +116,14 @@ func (r *Ready) missing(now state) error {
 	}
 	if len(down) > 0 {
 		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), shortlist.Names(down, named))
+	}
+	for _, name := range r.Sessions {
+		if said, configured := now.sessions[name]; said != established {
+			down = append(down, fmt.Sprintf("%s (%s)", name, cmp.Or(said, map[bool]string{true: "down", false: "not configured"}[configured])))
+		}
+	}
+	if len(down) > 0 {
+		return fmt.Errorf("%d of %d sessions are not established: %s", len(down), len(r.Sessions), shortlist.Names(down, named))
 	}
 	var lost []string
 	for _, prefix := range r.Before.Routes {

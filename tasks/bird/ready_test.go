@@ -1,9 +1,9 @@
 package bird
 
 import (
-	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +13,7 @@ import (
 	"deployer/tasks/tasktest"
 )
 
-const protocols = `BIRD 2.0.12 ready.
-Name       Proto      Table      State  Since         Info
+const protocols = `Name       Proto      Table      State  Since         Info
 device1    Device     ---        up     14:00:00.000  
 direct1    Direct     ---        up     14:00:00.000  
 to_m1      BGP        ---        up     14:00:07.123  Established   
@@ -31,32 +30,30 @@ eth0	0002F40A	0D001FAC	0003	0	0	32	00FFFFFF	0	0	0
 eth0	0003F40A	0E001FAC	0003	0	0	4096	00FFFFFF	0	0	0
 `
 
+// fixed returns the same protocols each time.
+func fixed(table string) func() string { return func() string { return table } }
+
 // host returns a host whose BIRD lists the protocols of shown.
-func host(t *testing.T, shown *string) *tasktest.System {
+func host(t *testing.T, shown func() string) *tasktest.System {
 	t.Helper()
 	sys := tasktest.New(t)
 	units := tasktest.NewSystemd(map[string]*tasktest.FakeUnit{"deployer-bird.service": {Active: "active"}})
-	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
-		if cmd.Argv[0] != "birdc" {
-			return units.Exec(ctx, cmd)
-		}
-		if *shown == "" {
-			return engine.CommandResult{Exit: 1, Stderr: "Unable to connect to server control socket"}, nil
-		}
-		return engine.CommandResult{Stdout: *shown}, nil
-	}
-	sys.Write(t, defaultSocket, "", 0o600)
+	sys.Exec = units.Exec
+	serve(t, sys.Path(defaultSocket), shown)
 	sys.Write(t, "/proc/net/route", table, 0o444)
 	return sys
 }
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	shown := protocols
-	sys := host(t, &shown)
+	sys := host(t, fixed(protocols))
 	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
 	if diff := cmp.Diff(want, tasktest.Check(t, sys, &Status{}).Output); diff != "" {
 		t.Error(diff)
+	}
+	// The gateway of 10.244.2.0/24 has another address now.
+	if got := tasktest.Check(t, sys, &Status{Gateways: []string{"172.31.0.12", "172.31.0.99"}}).Output["routes"]; !cmp.Equal(got, []string{"10.244.1.0/24"}) {
+		t.Errorf("routes through hosts that exist: %v", got)
 	}
 	if err := os.Remove(sys.Path(defaultSocket)); err != nil {
 		t.Fatal(err)
@@ -76,7 +73,7 @@ func TestReady(t *testing.T) {
 	}{
 		"as before":          {Ready{Before: before}, protocols, ""},
 		"new":                {Ready{}, protocols, ""},
-		"does not answer":    {Ready{}, "", "Unable to connect"},
+		"does not answer":    {Ready{}, "", "BIRD has closed the connection"},
 		"a session is down":  {Ready{Before: Before{Sessions: []string{"to_m1", "to_m2"}}}, protocols, "1 of 2 sessions that were established are not: to_m2 (Connect Socket: No route to host)"},
 		"a session is off":   {Ready{Before: Before{Sessions: []string{"to_n2"}}}, protocols, "to_n2 (down)"},
 		"a peer has left":    {Ready{Before: Before{Sessions: []string{"to_n9"}}}, protocols, ""},
@@ -84,7 +81,7 @@ func TestReady(t *testing.T) {
 		"a range was freed":  {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.1.0/24"}}, protocols, ""},
 		"a range still used": {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.7.0/24"}}, protocols, "lost 1 of 1"},
 	} {
-		sys := host(t, &tt.shown)
+		sys := host(t, fixed(tt.shown))
 		tt.gate.Timeout = time.Millisecond
 		change := tasktest.Check(t, sys, &tt.gate)
 		if change.Needed != (tt.want != "") {
@@ -104,17 +101,17 @@ func TestReady(t *testing.T) {
 
 func TestSessionThatIsReestablished(t *testing.T) {
 	t.Parallel()
-	shown := strings.ReplaceAll(protocols, "Established", "Idle")
-	sys := host(t, &shown)
+	var looks atomic.Int32
+	sys := host(t, func() string {
+		if looks.Add(1) < 4 {
+			return strings.ReplaceAll(protocols, "Established", "Idle")
+		}
+		return protocols
+	})
 	gate := &Ready{Before: Before{Sessions: []string{"to_m1"}}, Timeout: 10 * time.Second}
 	change := tasktest.Check(t, sys, gate)
-	units := sys.Exec
-	looks := 0
-	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
-		if looks++; looks == 3 {
-			shown = protocols
-		}
-		return units(ctx, cmd)
+	if !change.Needed {
+		t.Fatal("the session that is lost is not missed")
 	}
 	if _, err := gate.Apply(t.Context(), sys, change); err != nil {
 		t.Error(err)

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"deployer/engine"
-	"deployer/tasks/hostcmd"
 )
 
 // defaultSocket is the control socket of BIRD in deployer's unit.
@@ -25,7 +24,10 @@ const defaultSocket = "/run/bird/bird.ctl"
 // Status reads the state of BIRD and changes nothing. A BIRD that does not run has
 // no sessions.
 type Status struct {
-	Socket string `yaml:"socket" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	Socket string `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	// Gateways leave out the routes through addresses that no host has any more: BIRD keeps the
+	// routes of a peer that has gone for some minutes.
+	Gateways []string `yaml:"gateways" rule:"address" doc:"addresses that count as gateways of routes; default: all"`
 }
 
 var _ engine.Module = (*Status)(nil)
@@ -43,7 +45,7 @@ func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, e
 		}
 	}
 	var err error
-	if now.routes, err = routes(sys); err != nil {
+	if now.routes, err = routes(sys, s.Gateways...); err != nil {
 		return engine.Change{}, err
 	}
 	return engine.NoChange(engine.Output{"sessions": now.established(), "routes": now.routes}), nil
@@ -56,7 +58,7 @@ func (*Status) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 
 // state is the state of BIRD.
 type state struct {
-	sessions map[string]string // BGP protocol -> its state in the words of birdc
+	sessions map[string]string // BGP protocol -> its state in the words of BIRD
 	routes   []string          // prefixes, sorted
 }
 
@@ -82,18 +84,18 @@ func socketOf(path string) string {
 
 // sessions reads the BGP protocols from BIRD.
 func sessions(ctx context.Context, sys engine.System, socket string) (map[string]string, error) {
-	out, err := hostcmd.Run(ctx, sys, "birdc", "-s", socketOf(socket), "show", "protocols")
+	lines, err := ask(ctx, sys.Path(socketOf(socket)), "show protocols")
 	if err != nil {
 		return nil, err
 	}
-	return parseProtocols(out), nil
+	return parseProtocols(lines), nil
 }
 
-// parseProtocols parses the table of birdc: name, protocol, table, state, since, and
+// parseProtocols parses the table of protocols: name, protocol, table, state, since, and
 // for BGP the state of the session.
-func parseProtocols(out string) map[string]string {
+func parseProtocols(lines []string) map[string]string {
 	all := map[string]string{}
-	for line := range strings.Lines(out) {
+	for _, line := range lines {
 		f := strings.Fields(line)
 		if len(f) < 5 || f[1] != "BGP" {
 			continue
@@ -113,8 +115,9 @@ func parseProtocols(out string) map[string]string {
 const standbyMetric = "4096"
 
 // routes returns the IPv4 prefixes of the kernel's main table that have a gateway,
-// without the default route and standby routes, sorted.
-func routes(sys engine.System) ([]string, error) {
+// without the default route and standby routes, sorted. With gateways, only the routes through them
+// count.
+func routes(sys engine.System, gateways ...string) ([]string, error) {
 	f, err := os.Open(sys.Path("/proc/net/route"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return []string{}, nil // a kernel without IPv4
@@ -132,6 +135,9 @@ func routes(sys engine.System) ([]string, error) {
 		}
 		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
 		if !to.IsValid() || !mask.IsValid() || !gateway.IsValid() || gateway.IsUnspecified() || fields[6] == standbyMetric {
+			continue
+		}
+		if len(gateways) > 0 && !slices.Contains(gateways, gateway.String()) {
 			continue
 		}
 		if bits := ones(mask); bits > 0 {

@@ -19,7 +19,7 @@ import (
 // CAFiles writes the files of the certificate authorities that the controller holds
 // for this host: all of them on masters, only certificates elsewhere.
 type CAFiles struct {
-	Dir string `yaml:"dir" doc:"directory that all files lie below; default /etc/kubernetes"`
+	Dir string `yaml:"dir" rule:"path" doc:"directory that all files lie below; default /etc/kubernetes"`
 }
 
 type caFile struct {
@@ -45,7 +45,7 @@ func (a *CAFiles) fetch(ctx context.Context, sys engine.System) ([]*file.File, e
 		if f.Content == "" {
 			return nil, fmt.Errorf("the controller sent nothing for %s", f.Path)
 		}
-		files = append(files, &file.File{Path: f.Path, Mode: f.Mode, Content: f.Content, Secret: true})
+		files = append(files, &file.File{Path: f.Path, Mode: f.Mode, Content: new(f.Content), Secret: true})
 	}
 	return files, nil
 }
@@ -98,8 +98,8 @@ func (a *CAFiles) Apply(ctx context.Context, sys engine.System, _ engine.Change)
 // CARead reads the CA files that a master holds. The output is secret, so its task
 // must be secret.
 type CARead struct {
-	Dir   string   `yaml:"dir" doc:"directory with the files as kubeadm lays them out; default /etc/kubernetes"`
-	Names []string `yaml:"names" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities and, during a rotation, their successors, the service account key, the encryption configuration and the password of the BGP sessions"`
+	Dir   string   `yaml:"dir" rule:"path" doc:"directory with the files as kubeadm lays them out; default /etc/kubernetes"`
+	Names []string `yaml:"names" rule:"below" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities and, during a rotation, their successors, the service account key, the encryption configuration and the password of the BGP sessions"`
 }
 
 // kept are the CA files below /etc/kubernetes ("PKI certificates and requirements"

@@ -186,8 +186,8 @@ func TestEveryDamageIsRepaired(t *testing.T) {
 			tt.damage(t, sys, &w)
 			damagedKey, _ := os.ReadFile(sys.Path(w.KeyPath))
 			change := tasktest.Converge(t, sys, module(w))
-			if last := change.Effects[len(change.Effects)-1]; !strings.Contains(last.Action, tt.want) {
-				t.Errorf("action %q, want %q", last.Action, tt.want)
+			if last := change.Effects[len(change.Effects)-1]; !strings.Contains(last.Phrase(), tt.want) {
+				t.Errorf("action %q, want %q", last.Phrase(), tt.want)
 			}
 			now := sys.Read(t, w.KeyPath)
 			if made := now != key && now != string(damagedKey); made != tt.newKey {
@@ -229,7 +229,7 @@ func TestChangedSpecReissues(t *testing.T) {
 		w := wanted()
 		change(&w)
 		got := tasktest.Check(t, sys, module(w))
-		if len(got.Effects) != 1 || !strings.Contains(got.Effects[0].Action, part) {
+		if len(got.Effects) != 1 || !strings.Contains(got.Effects[0].Reason, part) {
 			t.Errorf("%s: %+v", part, got.Effects)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // is a row of the output, not a failure.
 type Checks struct {
 	Certificates []Want        `yaml:"certificates" doc:"certificates to compare with what is wanted, as for the task certificate"`
-	Paths        []string      `yaml:"paths" doc:"certificates of which only the dates matter, such as those of authorities"`
-	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of a certificate; default 720h (30 days)"`
+	Paths        []string      `yaml:"paths" rule:"path" doc:"certificates of which only the dates matter, such as those of authorities"`
+	RenewBefore  time.Duration `yaml:"renew_before" range:"0s.." doc:"minimum remaining lifetime of a certificate; default 720h (30 days)"`
 }
 
 var _ engine.Module = (*Checks)(nil)

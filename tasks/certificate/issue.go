@@ -58,11 +58,11 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 			return fmt.Errorf("making key %s: %w", s.want.KeyPath, err)
 		}
 	}
-	if err := s.want.keyAccess().Set(sys, s.want.KeyPath); err != nil {
+	if err := setAccess(sys, s.want.KeyPath, s.want.keyAccess()); err != nil {
 		return err
 	}
 	if s.why().none() {
-		return s.want.certAccess().Set(sys, s.want.CertPath)
+		return setAccess(sys, s.want.CertPath, s.want.certAccess())
 	}
 	cert, err := s.request(ctx, sys)
 	if err != nil {
@@ -72,6 +72,15 @@ func (s *state) repair(ctx context.Context, sys engine.System) error {
 		return err
 	}
 	return removeRotated(sys, s.want.Rotated)
+}
+
+// setAccess sets the access of a file that exists.
+func setAccess(sys engine.System, path string, access hostfile.Access) error {
+	info, err := hostfile.Lstat(sys, path)
+	if err != nil {
+		return err
+	}
+	return access.SetFile(sys, path, info)
 }
 
 // removeRotated backs up and removes a file with certificate and key, or a link to it.

@@ -153,23 +153,23 @@ func (c *Certificates) Check(_ context.Context, sys engine.System) (engine.Chang
 // effects returns the changes; with keysOnly those of missing keys.
 func (s state) effects(keysOnly bool) []engine.Effect {
 	var out []engine.Effect
-	add := func(path, action string, secret bool) {
-		out = append(out, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Secret: secret})
+	add := func(path, action, reason string, secret bool) {
+		out = append(out, engine.Effect{Kind: engine.EffectFile, Target: path, Action: action, Reason: reason, Secret: secret})
 	}
 	if s.key == nil {
-		add(s.want.KeyPath, "make a key: "+s.noKey, true)
+		add(s.want.KeyPath, "make a key", s.noKey, true)
 	}
 	if keysOnly {
 		return out
 	}
 	if why := s.why(); !why.none() {
-		add(s.want.CertPath, "issue: "+why.reason, false)
+		add(s.want.CertPath, "issue", why.reason, false)
 		if s.rotated != nil {
-			add(s.want.Rotated, "remove", true)
+			add(s.want.Rotated, "remove", "", true)
 		}
 	}
 	for _, wrong := range s.access {
-		add(wrong.path, wrong.action, false)
+		add(wrong.path, wrong.action, "", false)
 	}
 	return out
 }

@@ -21,29 +21,29 @@ const defaultRenewBefore = 30 * 24 * time.Hour
 // Certificates installs the certificates and keys of the host.
 type Certificates struct {
 	Certificates []Want        `yaml:"certificates" required:"true" doc:"the certificates wanted on this host"`
-	RenewBefore  time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
-	IssuedBefore string        `yaml:"issued_before" doc:"time as in 2026-11-23T07:00:00Z; a certificate whose validity begins before it is renewed. Default: age does not matter"`
+	RenewBefore  time.Duration `yaml:"renew_before" range:"0s.." doc:"minimum remaining lifetime; a certificate with less is renewed. Default 720h (30 days)"`
+	IssuedBefore string        `yaml:"issued_before" rule:"time" doc:"time as in 2026-11-23T07:00:00Z; a certificate whose validity begins before it is renewed. Default: age does not matter"`
 	Requests     bool          `yaml:"requests" doc:"make missing keys only, and output a signing request for each certificate that has to be issued, as requests: [{name, csr}], for an authority that the controller does not have; default false"`
 }
 
 // Want describes one certificate.
 type Want struct {
-	Name        string        `yaml:"name" required:"true" doc:"name of the certificate on the controller; unique on the host"`
-	Authority   string        `yaml:"authority" doc:"name of the CA that signs the certificate, for output"`
-	CN          string        `yaml:"cn" doc:"common name of the subject"`
-	Orgs        []string      `yaml:"orgs" doc:"organizations of the subject"`
-	DNS         []string      `yaml:"dns" doc:"DNS names it is valid for"`
-	IPs         []string      `yaml:"ips" doc:"addresses it is valid for"`
-	Usages      []string      `yaml:"usages" doc:"server, client"`
-	CertPath    string        `yaml:"cert_path" required:"true" doc:"absolute path of the certificate"`
-	KeyPath     string        `yaml:"key_path" required:"true" doc:"absolute path of the key; always mode 0600"`
-	CAPath      string        `yaml:"ca_path" required:"true" doc:"absolute path of the CA certificate, which must have signed the certificate; the first one of several"`
-	Owner       string        `yaml:"owner" doc:"user name or number, the owner of certificate and key; default: an existing file keeps its owner, a new one belongs to root"`
-	Mode        string        `yaml:"mode" doc:"octal mode of the certificate; default \"0644\""`
-	RenewBefore time.Duration `yaml:"renew_before" doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
-	Rotated     string        `yaml:"rotated" doc:"absolute path of a file with certificate and key that the program has made of this certificate itself and prefers to it, as the kubelet does. When that one must be renewed, this one is, and the file is removed. Default none"`
+	Name        string        `yaml:"name" rule:"word" required:"true" doc:"name of the certificate on the controller; unique on the host"`
+	Authority   string        `yaml:"authority" rule:"word" doc:"name of the CA that signs the certificate, for output"`
+	CN          string        `yaml:"cn" rule:"line" doc:"common name of the subject"`
+	Orgs        []string      `yaml:"orgs" rule:"line" doc:"organizations of the subject"`
+	DNS         []string      `yaml:"dns" rule:"word" doc:"DNS names it is valid for"`
+	IPs         []string      `yaml:"ips" rule:"address" doc:"addresses it is valid for"`
+	Usages      []string      `yaml:"usages" rule:"in:server,client" doc:"server, client"`
+	CertPath    string        `yaml:"cert_path" rule:"path" required:"true" doc:"absolute path of the certificate"`
+	KeyPath     string        `yaml:"key_path" rule:"path" required:"true" doc:"absolute path of the key; always mode 0600"`
+	CAPath      string        `yaml:"ca_path" rule:"path" required:"true" doc:"absolute path of the CA certificate, which must have signed the certificate; the first one of several"`
+	Owner       string        `yaml:"owner" rule:"owner" doc:"user name or number, the owner of certificate and key; default: an existing file keeps its owner, a new one belongs to root"`
+	Mode        string        `yaml:"mode" rule:"mode" doc:"octal mode of the certificate; default \"0644\""`
+	RenewBefore time.Duration `yaml:"renew_before" range:"0s.." doc:"minimum remaining lifetime of this certificate; default: renew_before of the task"`
+	Rotated     string        `yaml:"rotated" rule:"path" doc:"absolute path of a file with certificate and key that the program has made of this certificate itself and prefers to it, as the kubelet does. When that one must be renewed, this one is, and the file is removed. Default none"`
 
-	IssuedBefore string `yaml:"issued_before" doc:"time as in 2026-11-23T07:00:00Z; default: issued_before of the task"`
+	IssuedBefore string `yaml:"issued_before" rule:"time" doc:"time as in 2026-11-23T07:00:00Z; default: issued_before of the task"`
 }
 
 var (

@@ -17,28 +17,28 @@ import (
 
 // Command runs a program.
 type Command struct {
-	Cmd      hostcmd.Words     `yaml:"cmd" short:"true" doc:"the program and its arguments: a list, or a text that is split at blanks outside of quotes. No shell is involved, so |, > and $ have no meaning"`
-	Argv     []string          `yaml:"argv" doc:"as cmd, always a list; instead of cmd"`
-	Creates  string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
-	Removes  string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
-	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env      map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
-	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	Cmd      hostcmd.Words     `yaml:"cmd" rule:"text" short:"true" doc:"the program and its arguments: a list, or a text that is split at blanks outside of quotes. No shell is involved, so |, > and $ have no meaning"`
+	Argv     []string          `yaml:"argv" rule:"text" doc:"as cmd, always a list; instead of cmd"`
+	Creates  string            `yaml:"creates" rule:"path" doc:"path or glob; the program does not run if it exists"`
+	Removes  string            `yaml:"removes" rule:"path" doc:"path or glob; the program does not run if it does not exist"`
+	Chdir    string            `yaml:"chdir" rule:"path" doc:"absolute path of the working directory; default: the home directory of the user of the SSH login, with become_user that user's"`
+	Env      map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"variables added to the agent's environment"`
+	Stdin    string            `yaml:"stdin" rule:"text" doc:"standard input; default empty"`
+	OKExits  []int             `yaml:"ok_exits" range:"0..255" doc:"exit codes that count as success; default 0"`
 	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 	ReadOnly bool              `yaml:"read_only" doc:"the program only reads: it is run in a dry run too and never counts as a change. Default false"`
 }
 
 // Shell runs lines of a shell.
 type Shell struct {
-	Cmd        string            `yaml:"cmd" short:"true" required:"true" doc:"one or more lines for the shell"`
-	Executable string            `yaml:"executable" doc:"absolute path of the shell, which must know -c; default /bin/sh"`
-	Creates    string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
-	Removes    string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
-	Chdir      string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env        map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
-	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	Cmd        string            `yaml:"cmd" rule:"text" short:"true" required:"true" doc:"one or more lines for the shell"`
+	Executable string            `yaml:"executable" rule:"path" doc:"absolute path of the shell, which must know -c; default /bin/sh"`
+	Creates    string            `yaml:"creates" rule:"path" doc:"path or glob; the program does not run if it exists"`
+	Removes    string            `yaml:"removes" rule:"path" doc:"path or glob; the program does not run if it does not exist"`
+	Chdir      string            `yaml:"chdir" rule:"path" doc:"absolute path of the working directory; default: the home directory of the user of the SSH login, with become_user that user's"`
+	Env        map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"variables added to the agent's environment"`
+	Stdin      string            `yaml:"stdin" rule:"text" doc:"standard input; default empty"`
+	OKExits    []int             `yaml:"ok_exits" range:"0..255" doc:"exit codes that count as success; default 0"`
 	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 	ReadOnly   bool              `yaml:"read_only" doc:"the lines only read: they are run in a dry run too and never count as a change. Default false"`
 }
@@ -106,10 +106,18 @@ func (c *Command) argv() []string {
 	return c.Argv
 }
 
+// Valid implements engine.Validator.
+func (c *Command) Valid() error {
+	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
+		return errors.New("either cmd or argv is required")
+	}
+	return nil
+}
+
 // Check evaluates creates and removes. Check runs a command that only reads.
 func (c *Command) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if (len(c.Cmd) == 0) == (len(c.Argv) == 0) {
-		return engine.Change{}, errors.New("either cmd or argv is required")
+	if err := c.Valid(); err != nil {
+		return engine.Change{}, err
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(c.argv()), Action: "run"}
 	return program{c.Creates, c.Removes, c.OnResume, c.ReadOnly, effect, c.run}.check(ctx, sys)

@@ -19,17 +19,17 @@ import (
 
 // Run writes a script to a temporary file, runs it and removes it.
 type Run struct {
-	Name     string            `yaml:"name" required:"true" doc:"name of the script in output"`
-	Content  string            `yaml:"content" doc:"the script"`
-	Blob     string            `yaml:"blob" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
-	Program  []string          `yaml:"program" doc:"interpreter of the script; the path of the script and args are appended. Default: the script itself is executed"`
-	Args     []string          `yaml:"args" doc:"arguments of the script"`
-	Creates  string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
-	Removes  string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
-	Chdir    string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env      map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
-	Stdin    string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits  []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	Name     string            `yaml:"name" rule:"line" required:"true" doc:"name of the script in output"`
+	Content  string            `yaml:"content" rule:"text" doc:"the script"`
+	Blob     string            `yaml:"blob" rule:"sha256" doc:"hex SHA-256 of the script, fetched from the controller; instead of content"`
+	Program  []string          `yaml:"program" rule:"text" doc:"interpreter of the script; the path of the script and args are appended. Default: the script itself is executed"`
+	Args     []string          `yaml:"args" rule:"text" doc:"arguments of the script"`
+	Creates  string            `yaml:"creates" rule:"path" doc:"path or glob; the program does not run if it exists"`
+	Removes  string            `yaml:"removes" rule:"path" doc:"path or glob; the program does not run if it does not exist"`
+	Chdir    string            `yaml:"chdir" rule:"path" doc:"absolute path of the working directory; default: the home directory of the user of the SSH login, with become_user that user's"`
+	Env      map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"variables added to the agent's environment"`
+	Stdin    string            `yaml:"stdin" rule:"text" doc:"standard input; default empty"`
+	OKExits  []int             `yaml:"ok_exits" range:"0..255" doc:"exit codes that count as success; default 0"`
 	OnResume string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 
 	ReadOnly bool `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`

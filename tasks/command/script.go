@@ -13,14 +13,14 @@ import (
 
 // Script sends a script of the role to the host, runs it and removes it.
 type Script struct {
-	Cmd        hostcmd.Words     `yaml:"cmd" short:"true" required:"true" doc:"name of the script in the role's files directory, and its arguments: a list, or a text that is split at blanks outside of quotes"`
-	Executable string            `yaml:"executable" doc:"absolute path of the program that reads the script; default: what its first line names after #!, else /bin/sh"`
-	Creates    string            `yaml:"creates" doc:"path or glob; the program does not run if it exists"`
-	Removes    string            `yaml:"removes" doc:"path or glob; the program does not run if it does not exist"`
-	Chdir      string            `yaml:"chdir" doc:"working directory; default the agent's"`
-	Env        map[string]string `yaml:"env" doc:"variables added to the agent's environment"`
-	Stdin      string            `yaml:"stdin" doc:"standard input; default empty"`
-	OKExits    []int             `yaml:"ok_exits" doc:"exit codes that count as success; default 0"`
+	Cmd        hostcmd.Words     `yaml:"cmd" rule:"text" short:"true" required:"true" doc:"name of the script in the role's files directory, and its arguments: a list, or a text that is split at blanks outside of quotes"`
+	Executable string            `yaml:"executable" rule:"path" doc:"absolute path of the program that reads the script; default: what its first line names after #!, else /bin/sh"`
+	Creates    string            `yaml:"creates" rule:"path" doc:"path or glob; the program does not run if it exists"`
+	Removes    string            `yaml:"removes" rule:"path" doc:"path or glob; the program does not run if it does not exist"`
+	Chdir      string            `yaml:"chdir" rule:"path" doc:"absolute path of the working directory; default: the home directory of the user of the SSH login, with become_user that user's"`
+	Env        map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"variables added to the agent's environment"`
+	Stdin      string            `yaml:"stdin" rule:"text" doc:"standard input; default empty"`
+	OKExits    []int             `yaml:"ok_exits" range:"0..255" doc:"exit codes that count as success; default 0"`
 	OnResume   string            `yaml:"on_resume" enum:"run,fail,skip" doc:"action after an interrupted attempt of this task (the host went down, the agent was killed, the run was stopped), when the same run continues or deployer resume continues it: run again, fail so that somebody can check the state of the host, or skip; default run"`
 	ReadOnly   bool              `yaml:"read_only" doc:"the script only reads: it is run in a dry run too and never counts as a change. Default false"`
 }

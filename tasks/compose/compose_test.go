@@ -17,7 +17,7 @@ func TestPartsRunInOrder(t *testing.T) {
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/a", "old", 0o644)
 	parts := []engine.Module{
-		&file.Directory{Path: "/etc/d"}, &file.File{Path: "/etc/d/new", Content: "x"}, &file.File{Path: "/etc/a", Content: "old"},
+		&file.Directory{Path: "/etc/d"}, &file.File{Path: "/etc/d/new", Content: new("x")}, &file.File{Path: "/etc/a", Content: new("old")},
 		&controlflow.Set{Values: map[string]any{"k": "v"}},
 	}
 	change, err := Check(t.Context(), sys, parts...)
@@ -43,7 +43,7 @@ func TestFailureSkipsLaterParts(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")
-	parts := []engine.Module{&file.File{Path: "/none/x", Content: "x"}, &file.File{Path: "/etc/after", Content: "x"}}
+	parts := []engine.Module{&file.File{Path: "/none/x", Content: new("x")}, &file.File{Path: "/etc/after", Content: new("x")}}
 	if _, err := Apply(t.Context(), sys, parts...); err == nil || len(sys.Kept()) > 1 {
 		t.Errorf("error %v, kept %v", err, sys.Kept())
 	}

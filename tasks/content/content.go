@@ -22,7 +22,7 @@ func fileWith(c engine.PrepareContext, content []byte, f file.File) (string, eng
 	case len(content) > inlineLimit || !utf8.Valid(content):
 		f.Blob = c.AddBlob(content)
 	default:
-		f.Content = string(content)
+		f.Content = new(string(content))
 	}
 	return "file", &f, nil
 }

@@ -27,20 +27,20 @@ func TestPrepare(t *testing.T) {
 	}{
 		"template": {
 			&Template{Src: "a.tmpl", Dest: "/etc/a", Mode: "0600", Owner: "root", Group: "adm", Secret: true, Follow: true, Validate: []string{"true"}, Force: new(false), Backup: true},
-			file.File{Path: "/etc/a", Content: "rendered\n", Mode: "0600", Owner: "root", Group: "adm", Secret: true, Follow: true, Validate: []string{"true"}, Force: new(false), Backup: true},
+			file.File{Path: "/etc/a", Content: new("rendered\n"), Mode: "0600", Owner: "root", Group: "adm", Secret: true, Follow: true, Validate: []string{"true"}, Force: new(false), Backup: true},
 		},
 		"large template":   {&Template{Src: "large.tmpl", Dest: "/a"}, file.File{Path: "/a", Blob: c.AddBlob([]byte(large))}},
-		"file":             {&Copy{Src: "f", Dest: "/a"}, file.File{Path: "/a", Content: "plain"}},
+		"file":             {&Copy{Src: "f", Dest: "/a"}, file.File{Path: "/a", Content: new("plain")}},
 		"binary file":      {&Copy{Src: "binary", Dest: "/a"}, file.File{Path: "/a", Blob: c.AddBlob([]byte("\xff\xfe"))}},
 		"empty file":       {&Copy{Src: "empty", Dest: "/a"}, file.File{Path: "/a", Empty: true}},
-		"content":          {&Copy{Content: "text", Dest: "/a"}, file.File{Path: "/a", Content: "text"}},
-		"into a directory": {&Copy{Src: "f", Dest: "/a/"}, file.File{Path: "/a/f", Content: "plain"}},
-		"its own mode":     {&Copy{Src: "run.sh", Dest: "/a", Mode: "preserve"}, file.File{Path: "/a", Content: "#!/bin/sh\n", Mode: "0755"}},
+		"content":          {&Copy{Content: "text", Dest: "/a"}, file.File{Path: "/a", Content: new("text")}},
+		"into a directory": {&Copy{Src: "f", Dest: "/a/"}, file.File{Path: "/a/f", Content: new("plain")}},
+		"its own mode":     {&Copy{Src: "run.sh", Dest: "/a", Mode: "preserve"}, file.File{Path: "/a", Content: new("#!/bin/sh\n"), Mode: "0755"}},
 		"large file":       {&Copy{Src: "large", Dest: "/a"}, file.File{Path: "/a", Blob: c.AddBlob([]byte(large))}},
 		"of the host":      {&Copy{Src: "/usr/f", Dest: "/a/", RemoteSrc: true, Mode: "preserve"}, file.File{Path: "/a/f", From: "/usr/f", Mode: "preserve"}},
 		"yaml": {
 			&YAMLFile{Dest: "/a", Header: "one\n\ntwo", Value: map[string]any{"b": []any{1, "2"}, "a": map[string]any{"on": "yes"}}},
-			file.File{Path: "/a", Content: "# one\n#\n# two\na:\n  \"on\": \"yes\"\nb:\n  - 1\n  - \"2\"\n"},
+			file.File{Path: "/a", Content: new("# one\n#\n# two\na:\n  \"on\": \"yes\"\nb:\n  - 1\n  - \"2\"\n")},
 		},
 	}
 	for name, tt := range tests {

@@ -15,17 +15,17 @@ import (
 
 // YAMLFile writes a value as a YAML file, keys sorted.
 type YAMLFile struct {
-	Dest     string        `yaml:"dest" required:"true" doc:"absolute path on the host"`
+	Dest     string        `yaml:"dest" rule:"path" required:"true" doc:"absolute path on the host"`
 	Value    any           `yaml:"value" required:"true" doc:"content of the file: a map or list"`
-	Header   string        `yaml:"header" doc:"comment at the top of the file, without the #; default none"`
-	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number; default: that of the existing file"`
-	Group    string        `yaml:"group" doc:"group name or number; default: that of the existing file"`
+	Header   string        `yaml:"header" rule:"text" doc:"comment at the top of the file, without the #; default none"`
+	Mode     string        `yaml:"mode" rule:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" rule:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string        `yaml:"group" rule:"owner" doc:"group name or number; default: that of the existing file"`
 	Secret   bool          `yaml:"secret" doc:"hide the content and its diff in all output; default false"`
 	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of a file that exists; default true"`
 	Backup   bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
+	Validate hostcmd.Words `yaml:"validate" rule:"text" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // Prepare marshals the value. The same value always gives the same bytes.

@@ -9,11 +9,14 @@ package control
 
 import (
 	"deployer/engine"
+	"deployer/tasks/control/addon"
+	"deployer/tasks/control/calico"
 	"deployer/tasks/control/departure"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/hook"
+	"deployer/tasks/control/inuse"
 	"deployer/tasks/control/keybackup"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -59,6 +62,10 @@ func Actions() []engine.Kind {
 		{Name: "key_backup_read", Doc: "Decrypts the keys of a backup in memory, for a restore.", Internal: true, New: func() any { return &keybackup.Read{} }},
 		{Name: "snapshot_check", Doc: "Verifies a snapshot of etcd on the controller, and that the cluster's keys belong to it.", Internal: true, New: func() any { return &snapshot.Check{} }},
 
+		{Name: "snapshot_mac", Doc: "Authenticates a snapshot of etcd with a key that only the cluster has.", Internal: true, New: func() any { return &snapshot.Sign{} }},
+		{Name: "snapshot_macs", Doc: "Compares the MACs of snapshots of etcd with the key of the cluster.", Internal: true, New: func() any { return &snapshot.Compare{} }},
+		{Name: "backup_mac_key", Doc: "Reads the key that authenticates backups, for hosts that save snapshots of etcd by a timer.", Internal: true, New: func() any { return &keyring.ReadBackupKey{} }},
+
 		{Name: "encryption_key", Doc: "Takes the next step in the rotation of the key that encrypts Secrets: a new key, the new key first, the former key dropped.", Internal: true, New: func() any { return rotation.NewKey() }},
 		{Name: "encryption_rewrite", Doc: "Writes all objects again that a former key has encrypted in etcd.", Internal: true, New: func() any { return rotation.NewRewrite() }},
 
@@ -81,26 +88,35 @@ func Actions() []engine.Kind {
 
 		{Name: "pod_cidrs", Doc: "Assigns each node its range of pod addresses.", Internal: true, New: func() any { return &kube.PodCIDRs{} }},
 		{Name: "bgp_transition", Doc: "Decides how the nodes of a running cluster come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &routes.Transition{} }},
+		{Name: "calico_sessions", Doc: "Decides how the nodes of a running cluster with Calico come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &calico.Sessions{} }},
+		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
+		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
 		{Name: "leader_watches", Doc: "Waits until the controller manager, where it leads, watches its API server again after a restart; where that takes long, it ends and another master's leads.", Internal: true, New: func() any { return leader.NewWatch() }},
 		{Name: "kube_version", Doc: "Reads the version that the API servers run.", New: func() any { return &kube.Version{} }},
 		{Name: "kube_apply", Doc: "Applies Kubernetes objects server-side, and waits for their rollout if wait is set.", New: func() any { return kube.NewApplyManifests() }},
+		{Name: "addon", Doc: "Applies an add-on of the inventory, and removes the objects that it no longer contains.", Internal: true, New: func() any { return &addon.Apply{} }},
+		{Name: "addons_removed", Doc: "Removes the add-ons that the inventory no longer has.", Internal: true, New: func() any { return &addon.Remove{} }},
+		{Name: "kube_recreate", Doc: "Deletes pods of a Deployment that must start again, those that serve one after the other.", Internal: true, New: func() any { return &kube.Recreate{} }},
 		{Name: "kube_rollout", Doc: "Waits until Deployments and DaemonSets have rolled out.", New: func() any { return kube.NewRolledOut() }},
 		{Name: "kube_node", Doc: "Sets labels, taints and pod range of a Node object, and waits until it is Ready if ready is set.", New: func() any { return kube.NewNode() }},
 		{Name: "kubelet_ready", Doc: "Waits until one process of the kubelet has renewed the node's Lease twice.", New: func() any { return kubelet.NewReady() }},
 		{Name: "kube_cordon", Doc: "Cordons a node, marked as kube_drain does.", New: func() any { return &drain.CordonAction{} }},
 		{Name: "kube_drain", Doc: "Cordons a node and evicts its pods as their PodDisruptionBudgets allow; a drain that cannot be completed is undone.", New: func() any { return drain.NewAction() }},
 		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
+		{Name: "pod_network", Doc: "Looks whether the cluster has a pod network, for inventories with network.plugin: none.", Internal: true, New: func() any { return &kube.PodNetwork{} }},
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 
 		{Name: "survey_cluster", Doc: "Examines etcd and the nodes of a running cluster, for verbs whose actions depend on the result.", Internal: true, New: func() any { return &survey.Survey{} }},
 		{Name: "version_changes", Doc: "Compares the versions that hosts have with the wanted ones.", Internal: true, New: func() any { return &upgrade.Changes{} }},
+		{Name: "unchanged_cluster", Doc: "Fails when the inventory differs from the cluster in use in nodes, members, names of hosts or settings that a run must not change.", Internal: true, New: func() any { return &inuse.Unchanged{} }},
 		{Name: "unchanged_versions", Doc: "Fails when the inventory has other versions of components than the hosts, for playbooks that are no upgrade.", Internal: true, New: func() any { return &preflight.UnchangedVersions{} }},
 		{Name: "upgrade_report", Doc: "Collects the reasons why an upgrade would fail at a node, as far as the Kubernetes API knows them, and ends the run with one table when there is any.", Internal: true, New: func() any { return &upgrade.Report{} }},
 		{Name: "node_work", Doc: "Decides whether pods must leave the node before an upgrade changes it.", Internal: true, New: func() any { return &upgrade.NodeWork{} }},
 
 		{Name: "verify_cluster", Doc: "Checks that nodes are Ready and the objects of kube-system run; problems are rows of the output, not failures.", Internal: true, New: func() any { return &verify.ClusterTask{} }},
 		{Name: "verify_etcd_backups", Doc: "Checks the snapshots that the members of etcd save by a timer, and their copies; problems are rows of the output.", Internal: true, New: func() any { return &etcd.Backups{} }},
+		{Name: "verify_extensions", Doc: "Checks that APIServices are available and admission webhooks have a backend; problems are rows of the output.", Internal: true, New: func() any { return &verify.ExtensionsTask{} }},
 		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
 		{Name: "verify_pods", Doc: "Starts probe pods on some nodes and checks that they reach each other, Services and DNS names; problems are rows of the output.", Internal: true, New: func() any { return &verify.PodsTask{} }},
 	}))

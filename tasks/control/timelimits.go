@@ -10,6 +10,8 @@ import (
 // unsuitable: a fetched file may be large, and most other actions have a timeout
 // among their arguments.
 var timeLimits = map[string]time.Duration{
+	"addon": 24 * time.Hour, "addons_removed": 24 * time.Hour, // each wait has the add-on's timeout
+
 	"fetch": 4 * time.Hour, "hook": engine.NoTimeLimit, "reboot": engine.NoTimeLimit,
 
 	"encryption_rewrite":  24 * time.Hour, // 4 million objects at 50 a second

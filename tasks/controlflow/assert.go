@@ -13,9 +13,9 @@ import (
 // Assert ends the host's run unless all its conditions hold.
 type Assert struct {
 	That       exprarg.Conditions `yaml:"that" short:"true" required:"true" doc:"one condition or a list, as in when; all must hold"`
-	FailMsg    string             `yaml:"fail_msg" doc:"error when a condition does not hold, in one line with the cause and the advice; default: the condition"`
-	Msg        string             `yaml:"msg" doc:"same as fail_msg"`
-	SuccessMsg string             `yaml:"success_msg" doc:"text to show when all hold; default none"`
+	FailMsg    string             `yaml:"fail_msg" rule:"text" doc:"error when a condition does not hold, in one line with the cause and the advice; default: the condition"`
+	Msg        string             `yaml:"msg" rule:"text" doc:"same as fail_msg"`
+	SuccessMsg string             `yaml:"success_msg" rule:"text" doc:"text to show when all hold; default none"`
 	Quiet      bool               `yaml:"quiet" doc:"show neither success_msg nor the values in the conditions; default false"`
 }
 

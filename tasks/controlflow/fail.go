@@ -11,8 +11,8 @@ import (
 
 // Fail ends the host's run with a message.
 type Fail struct {
-	Msg    string `yaml:"msg" doc:"error in one line, with the cause and the advice; default \"the playbook said fail\""`
-	Detail string `yaml:"detail" doc:"details of the error; default none"`
+	Msg    string `yaml:"msg" rule:"text" doc:"error in one line, with the cause and the advice; default \"the playbook said fail\""`
+	Detail string `yaml:"detail" rule:"text" doc:"details of the error; default none"`
 }
 
 var _ engine.Module = (*Fail)(nil)

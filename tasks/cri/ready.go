@@ -21,11 +21,11 @@ import (
 // sandboxes, has run a container. Ready returns at once when the runtime has done that
 // since its process started.
 type Ready struct {
-	Unit    string        `yaml:"unit" doc:"unit of the runtime; default containerd.service"`
-	Socket  string        `yaml:"socket" doc:"socket of CRI; default /run/containerd/containerd.sock"`
-	Image   string        `yaml:"image" doc:"image of pod sandboxes, as the runtime knows it; when the host does not have it, no container is run. Default: none is run"`
-	CNIDir  string        `yaml:"cni_dir" doc:"directory of network configurations; only when it has one must the network be ready. Default /etc/cni/net.d"`
-	Timeout time.Duration `yaml:"timeout" doc:"maximum wait; default 1m"`
+	Unit    string        `yaml:"unit" rule:"unit" doc:"unit of the runtime; default containerd.service"`
+	Socket  string        `yaml:"socket" rule:"path" doc:"socket of CRI; default /run/containerd/containerd.sock"`
+	Image   string        `yaml:"image" rule:"image" doc:"image of pod sandboxes, as the runtime knows it; when the host does not have it, no container is run. Default: none is run"`
+	CNIDir  string        `yaml:"cni_dir" rule:"path" doc:"directory of network configurations; only when it has one must the network be ready. Default /etc/cni/net.d"`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
 }
 
 var _ engine.Module = (*Ready)(nil)

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
+	"deployer/argrule"
 	"deployer/engine"
 	"deployer/tasks/file"
 	"deployer/tasks/hostcmd"
@@ -21,44 +21,40 @@ import (
 // Cron manages a cron job. A comment before the line of the job holds its name, by which
 // the module finds it.
 type Cron struct {
-	Name        string `yaml:"name" required:"true" doc:"name of the job, unique in its file or crontab"`
-	Job         string `yaml:"job" doc:"command line; cron ends the line at a % unless written \\%. Required for present"`
-	Minute      string `yaml:"minute" doc:"as in 0, */5 or 1,31; default *"`
-	Hour        string `yaml:"hour" doc:"as minute; default *"`
-	Day         string `yaml:"day" doc:"day of the month; default *"`
-	Month       string `yaml:"month" doc:"number or English name; default *"`
-	Weekday     string `yaml:"weekday" doc:"0 to 7, where 0 and 7 are Sunday, or English name; default *"`
+	Name        string `yaml:"name" rule:"line" required:"true" doc:"name of the job, unique in its file or crontab"`
+	Job         string `yaml:"job" rule:"line" doc:"command line; cron ends the line at a % unless written \\%. Required for present"`
+	Minute      string `yaml:"minute" rule:"minute" doc:"as in 0, */5 or 1,31; default *"`
+	Hour        string `yaml:"hour" rule:"hour" doc:"as minute; default *"`
+	Day         string `yaml:"day" rule:"monthday" doc:"day of the month; default *"`
+	Month       string `yaml:"month" rule:"month" doc:"number or English name; default *"`
+	Weekday     string `yaml:"weekday" rule:"weekday" doc:"0 to 7, where 0 and 7 are Sunday, or English name; default *"`
 	SpecialTime string `yaml:"special_time" enum:"reboot,hourly,daily,weekly,monthly,yearly" doc:"schedule by name instead of the five fields: reboot, hourly, daily, weekly, monthly or yearly"`
-	User        string `yaml:"user" doc:"user who runs the command; default root"`
-	CronFile    string `yaml:"cron_file" doc:"name of a file in /etc/cron.d, without dots; default: the crontab of the user"`
+	User        string `yaml:"user" rule:"owner" doc:"user who runs the command; default root"`
+	CronFile    string `yaml:"cron_file" rule:"cronfile" doc:"name of a file in /etc/cron.d, without dots; default: the crontab of the user"`
 	Disabled    bool   `yaml:"disabled" doc:"comment the line out instead of removing it; default false"`
 	State       string `yaml:"state" enum:"present,absent" doc:"present or absent; default present"`
 }
 
 var _ engine.Module = (*Cron)(nil)
 
-// Debian's cron ignores files with a dot in their name.
-var (
-	fileName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	timeWord = regexp.MustCompile(`^[A-Za-z0-9*/,-]+$`)
-)
-
-func (c *Cron) valid() error {
+// Valid implements engine.Validator.
+func (c *Cron) Valid() error {
 	switch {
 	case strings.TrimSpace(c.Name) != c.Name || c.Name == "" || strings.ContainsAny(c.Name+c.Job+c.User, "\n\r"):
 		return errors.New("name, job and user cannot contain line feeds")
 	case c.Job == "" && c.State != "absent":
 		return errors.New("job is missing")
-	case c.CronFile != "" && !fileName.MatchString(c.CronFile):
-		return fmt.Errorf("cron_file %q may only have letters, digits, dashes and underscores: cron ignores other files", c.CronFile)
 	case c.User != "" && strings.ContainsAny(c.User, " \t/"):
 		return fmt.Errorf("%q is not a user", c.User)
 	case c.SpecialTime != "" && c.Minute+c.Hour+c.Day+c.Month+c.Weekday != "":
 		return errors.New("special_time and minute, hour, day, month, weekday exclude each other")
 	}
-	for _, word := range []string{c.Minute, c.Hour, c.Day, c.Month, c.Weekday} {
-		if word != "" && !timeWord.MatchString(word) {
-			return fmt.Errorf("%q is not a time of crontab(5)", word)
+	for _, f := range []struct{ name, value, rule string }{
+		{"minute", c.Minute, "minute"}, {"hour", c.Hour, "hour"}, {"day", c.Day, "monthday"}, {"month", c.Month, "month"}, {"weekday", c.Weekday, "weekday"},
+		{"cron_file", c.CronFile, "cronfile"},
+	} {
+		if err := argrule.Check(f.rule, f.value); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
 	return nil
@@ -86,17 +82,21 @@ func (c *Cron) line() string {
 	return line
 }
 
-const mark = "# deployer: "
+const (
+	mark = "# deployer: "
+	// ansibleMark is the mark of Ansible's module; its jobs are taken over.
+	ansibleMark = "#Ansible: "
+)
 
-// edit replaces the line behind the mark of the job, whatever it contains, or appends
-// both.
+// edit replaces the line behind the mark of the job, also behind Ansible's, whatever it
+// contains, or appends both.
 func (c *Cron) edit(table string) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(table, "\n")
 	placed := c.State == "absent"
 	own := mark + c.Name + "\n" + c.line() + "\n"
 	for i := 0; i < len(lines); i++ {
-		if strings.TrimRight(lines[i], "\n") != mark+c.Name {
+		if line := strings.TrimRight(lines[i], "\n"); line != mark+c.Name && line != ansibleMark+c.Name {
 			b.WriteString(lines[i])
 			continue
 		}
@@ -118,7 +118,7 @@ func (c *Cron) edit(table string) string {
 
 // Check compares the table with the wanted one.
 func (c *Cron) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := c.valid(); err != nil {
+	if err := c.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if c.CronFile != "" {
@@ -205,5 +205,5 @@ func (c *Cron) file(sys engine.System) (*file.File, error) {
 	case strings.TrimSpace(want) == "":
 		return &file.File{Path: path, State: "absent"}, nil
 	}
-	return &file.File{Path: path, Content: want, Mode: "0644"}, nil
+	return &file.File{Path: path, Content: new(want), Mode: "0644"}, nil
 }

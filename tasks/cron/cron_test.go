@@ -28,11 +28,14 @@ func TestFiles(t *testing.T) {
 		"changed time":       {"# deployer: backup\n1 1 * * * root old\n# deployer: backup two\n@daily root y\n", nil, backup + "# deployer: backup two\n@daily root y\n"},
 		"at boot": {"-", func(c *Cron) { *c = Cron{Name: "b", Job: "x", User: "app", SpecialTime: "reboot", CronFile: "site"} },
 			"# deployer: b\n@reboot app x\n"},
-		"disabled":               {backup, func(c *Cron) { c.Disabled = true }, "# deployer: backup\n# 0 3 * * 1-5 root /usr/bin/backup\n"},
-		"duplicate entry":        {backup + "# x\n" + backup, nil, backup + "# x\n"},
-		"absent":                 {"# mine\n" + backup + "# end\n", func(c *Cron) { c.State = "absent" }, "# mine\n# end\n"},
-		"absent, the last entry": {backup, func(c *Cron) { c.State = "absent" }, "-"},
-		"mark without a job":     {"# deployer: backup", nil, backup},
+		"disabled":                     {backup, func(c *Cron) { c.Disabled = true }, "# deployer: backup\n# 0 3 * * 1-5 root /usr/bin/backup\n"},
+		"duplicate entry":              {backup + "# x\n" + backup, nil, backup + "# x\n"},
+		"absent":                       {"# mine\n" + backup + "# end\n", func(c *Cron) { c.State = "absent" }, "# mine\n# end\n"},
+		"absent, the last entry":       {backup, func(c *Cron) { c.State = "absent" }, "-"},
+		"a job of Ansible's":           {"#Ansible: backup\n1 1 * * * root old\n", nil, backup},
+		"a job of Ansible's, disabled": {"# mine\n#Ansible: backup\n#1 1 * * * root old\n#Ansible: other\n@daily root y\n", nil, "# mine\n" + backup + "#Ansible: other\n@daily root y\n"},
+		"a job of Ansible's, absent":   {"#Ansible: backup\n1 1 * * * root old\n# end\n", func(c *Cron) { c.State = "absent" }, "# end\n"},
+		"mark without a job":           {"# deployer: backup", nil, backup},
 	} {
 		sys := tasktest.New(t)
 		sys.Mkdir(t, "/etc/cron.d")
@@ -94,10 +97,10 @@ func TestErrors(t *testing.T) {
 	for want, c := range map[string]*Cron{
 		"cannot contain line feeds": {Name: "a", Job: "x\n* * * * * root y"},
 		"job is missing":            {Name: "a"},
-		"ignores other files":       {Name: "a", Job: "x", CronFile: "a.sh"},
+		"as cron ignores others":    {Name: "a", Job: "x", CronFile: "a.sh"},
 		"is not a user":             {Name: "a", Job: "x", User: "a b"},
 		"exclude each other":        {Name: "a", Job: "x", SpecialTime: "daily", Hour: "1"},
-		"is not a time":             {Name: "a", Job: "x", Hour: "1 2"},
+		"want hours of crontab(5)":  {Name: "a", Job: "x", Hour: "1 2"},
 		"no crontab program":        {Name: "a", Job: "x"},
 		"user nobody is bound":      {Name: "a", Job: "x", User: "nobody"},
 	} {

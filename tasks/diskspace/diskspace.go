@@ -18,9 +18,9 @@ import (
 // DiskSpace is the module `disk_space`: it fails unless each directory has room for a number
 // of bytes, and changes nothing. Directories on the same file system need the sum.
 type DiskSpace struct {
-	Dirs     []string `yaml:"dirs" required:"true" doc:"absolute paths of directories on the host; for one that does not exist, its parent counts"`
-	Bytes    int64    `yaml:"bytes" required:"true" doc:"bytes that will be written to each directory"`
-	SpareMiB int64    `yaml:"spare_mib" doc:"size in MiB that must stay free on each file system; default 512"`
+	Dirs     []string `yaml:"dirs" rule:"path" required:"true" doc:"absolute paths of directories on the host; for one that does not exist, its parent counts"`
+	Bytes    int64    `yaml:"bytes" range:"0.." required:"true" doc:"bytes that will be written to each directory"`
+	SpareMiB int64    `yaml:"spare_mib" range:"0.." doc:"size in MiB that must stay free on each file system; default 512"`
 }
 
 var _ engine.Module = (*DiskSpace)(nil)

@@ -22,18 +22,18 @@ import (
 // Download downloads a file to the host. The digest is required: the content at an
 // address may change, the result of a playbook must not.
 type Download struct {
-	URL      string            `yaml:"url" required:"true" doc:"http or https URL"`
-	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host; a directory if it ends with a slash: the file is named like the last part of the URL"`
-	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
+	URL      string            `yaml:"url" rule:"url" required:"true" doc:"http or https URL"`
+	Dest     string            `yaml:"dest" rule:"path" required:"true" doc:"absolute path on the host; a directory if it ends with a slash: the file is named like the last part of the URL"`
+	SHA256   string            `yaml:"sha256" rule:"sha256" required:"true" doc:"hex SHA-256 of the content"`
 	Via      string            `yaml:"via" enum:"host,controller" doc:"downloading machine: host, or controller to download once for all hosts; default host"`
-	Headers  map[string]string `yaml:"headers" doc:"additional request headers, such as Authorization; only for downloads by the host"`
-	Proxy    string            `yaml:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the environment of the downloading machine"`
-	Mode     string            `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
-	Owner    string            `yaml:"owner" doc:"user name or number; default: that of the existing file"`
-	Group    string            `yaml:"group" doc:"group name or number; default: that of the existing file"`
+	Headers  map[string]string `yaml:"headers" rule:"line" keys:"token" doc:"additional request headers, such as Authorization; only for downloads by the host"`
+	Proxy    string            `yaml:"proxy" rule:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the environment of the downloading machine"`
+	Mode     string            `yaml:"mode" rule:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" rule:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string            `yaml:"group" rule:"owner" doc:"group name or number; default: that of the existing file"`
 	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
 	Backup   bool              `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
-	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
+	Validate hostcmd.Words     `yaml:"validate" rule:"text" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // Prepare downloads the file to the controller, or leaves that to the host.
@@ -50,12 +50,12 @@ func (d *Download) Prepare(ctx context.Context, c engine.PrepareContext) (string
 		h.Dest = path.Join(h.Dest, path.Base(u.Path))
 	}
 	if d.Via != "controller" {
-		return "host_download", h, h.valid()
+		return "host_download", h, h.Valid()
 	}
 	if len(d.Headers) > 0 || d.Proxy != "" {
 		return "", nil, errors.New("headers and proxy apply to downloads by the host; the controller uses the proxy of its environment")
 	}
-	if err := h.valid(); err != nil {
+	if err := h.Valid(); err != nil {
 		return "", nil, err
 	}
 	blob, err := c.Download(ctx, d.URL, h.SHA256)
@@ -77,17 +77,17 @@ func address(text string) (*url.URL, error) {
 
 // Host downloads a file from the host itself.
 type Host struct {
-	URL      string            `yaml:"url" required:"true" doc:"http or https URL"`
-	Dest     string            `yaml:"dest" required:"true" doc:"absolute path on the host"`
-	SHA256   string            `yaml:"sha256" required:"true" doc:"hex SHA-256 of the content"`
-	Headers  map[string]string `yaml:"headers" doc:"additional request headers, such as Authorization"`
-	Proxy    string            `yaml:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the agent's environment"`
-	Mode     string            `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
-	Owner    string            `yaml:"owner" doc:"user name or number; default: that of the existing file"`
-	Group    string            `yaml:"group" doc:"group name or number; default: that of the existing file"`
+	URL      string            `yaml:"url" rule:"url" required:"true" doc:"http or https URL"`
+	Dest     string            `yaml:"dest" rule:"path" required:"true" doc:"absolute path on the host"`
+	SHA256   string            `yaml:"sha256" rule:"sha256" required:"true" doc:"hex SHA-256 of the content"`
+	Headers  map[string]string `yaml:"headers" rule:"line" keys:"token" doc:"additional request headers, such as Authorization"`
+	Proxy    string            `yaml:"proxy" rule:"proxy" doc:"URL of the proxy; default: http_proxy, https_proxy and no_proxy in the agent's environment"`
+	Mode     string            `yaml:"mode" rule:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string            `yaml:"owner" rule:"owner" doc:"user name or number; default: that of the existing file"`
+	Group    string            `yaml:"group" rule:"owner" doc:"group name or number; default: that of the existing file"`
 	Follow   bool              `yaml:"follow" doc:"write through a symbolic link at dest; default false"`
 	Backup   bool              `yaml:"backup" doc:"copy the replaced file to PATH.RUN~. Default false"`
-	Validate hostcmd.Words     `yaml:"validate" doc:"command that must succeed before the file is replaced; %s is the path of the new content"`
+	Validate hostcmd.Words     `yaml:"validate" rule:"text" doc:"command that must succeed before the file is replaced; %s is the path of the new content"`
 }
 
 var (
@@ -95,7 +95,8 @@ var (
 	_ engine.Module   = (*Host)(nil)
 )
 
-func (h *Host) valid() error {
+// Valid implements engine.Validator.
+func (h *Host) Valid() error {
 	if _, err := address(h.URL); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (h *Host) wanted(sys engine.System) (f *file.File, have bool) {
 
 // Check compares the digests.
 func (h *Host) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := h.valid(); err != nil {
+	if err := h.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	f, have := h.wanted(sys)

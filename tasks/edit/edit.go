@@ -17,13 +17,13 @@ import (
 // Options are the arguments for writing an edited file.
 type Options struct {
 	Create   bool          `yaml:"create" doc:"create a missing file; default false: a missing file is an error"`
-	Mode     string        `yaml:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number; default: that of the existing file, the agent's user for a new one"`
-	Group    string        `yaml:"group" doc:"group name or number; default as for owner"`
+	Mode     string        `yaml:"mode" rule:"mode" doc:"octal mode; default: that of the existing file, \"0644\" for a new one"`
+	Owner    string        `yaml:"owner" rule:"owner" doc:"user name or number; default: that of the existing file, the agent's user for a new one"`
+	Group    string        `yaml:"group" rule:"owner" doc:"group name or number; default as for owner"`
 	Secret   bool          `yaml:"secret" doc:"hide the diff of the file in all output; default false"`
 	Follow   bool          `yaml:"follow" doc:"write through a symbolic link at path instead of refusing it; default false"`
 	Backup   bool          `yaml:"backup" doc:"copy the replaced file to PATH.RUN~; the output field backup_file names the copy. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
+	Validate hostcmd.Words `yaml:"validate" rule:"text" doc:"command that must succeed before the file is replaced, as a text or a list; %s is the path of the new content"`
 }
 
 // maxFile is the maximum size in bytes of a file that can be edited.
@@ -58,7 +58,7 @@ func (e edited) file(sys engine.System) (*file.File, error) {
 		Follow: o.Follow, Backup: o.Backup, Validate: o.Validate,
 	}
 	if after != before || !there {
-		f.Content, f.Empty = after, after == ""
+		f.Content, f.Empty = new(after), after == ""
 	}
 	return f, nil
 }

@@ -12,19 +12,19 @@ import (
 
 // Line manages one line of a file.
 type Line struct {
-	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Line         string `yaml:"line" doc:"the line, without line end; optional with state absent and regexp"`
-	Regexp       string `yaml:"regexp" doc:"regular expression (Go's syntax): the last line that matches is replaced; with state absent, all lines that match are removed. Default: the line itself"`
-	State        string `yaml:"state" doc:"present or absent; default present"`
-	InsertAfter  string `yaml:"insert_after" doc:"regular expression; a new line is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
-	InsertBefore string `yaml:"insert_before" doc:"regular expression; a new line is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
+	Path         string `yaml:"path" rule:"path" required:"true" doc:"absolute path on the host"`
+	Line         string `yaml:"line" rule:"line" doc:"the line, without line end; optional with state absent and regexp"`
+	Regexp       string `yaml:"regexp" rule:"regexp" doc:"regular expression (Go's syntax): the last line that matches is replaced; with state absent, all lines that match are removed. Default: the line itself"`
+	State        string `yaml:"state" rule:"in:present,absent" doc:"present or absent; default present"`
+	InsertAfter  string `yaml:"insert_after" rule:"position" doc:"regular expression; a new line is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
+	InsertBefore string `yaml:"insert_before" rule:"position" doc:"regular expression; a new line is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
 	FirstMatch   bool   `yaml:"first_match" doc:"use the first line that matches instead of the last; default false"`
 	Backrefs     bool   `yaml:"backrefs" doc:"${1} and ${name} in line stand for groups of regexp; without a match nothing is inserted. Default false"`
 	Options      `yaml:",inline" doc:"how the file is put in place"`
 }
 
 func (l *Line) edited() (edited, error) {
-	if err := l.valid(); err != nil {
+	if err := l.Valid(); err != nil {
 		return edited{}, err
 	}
 	re, err := compile("regexp", l.Regexp)
@@ -42,7 +42,8 @@ func (l *Line) edited() (edited, error) {
 	return edited{path: l.Path, options: l.Options, absent: l.State == "absent", edit: edit, raw: explainReturns(l.Regexp)}, nil
 }
 
-func (l *Line) valid() error {
+// Valid implements engine.Validator.
+func (l *Line) Valid() error {
 	if err := validState(l.State); err != nil {
 		return err
 	}

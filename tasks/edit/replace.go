@@ -10,11 +10,11 @@ import (
 
 // Replace replaces all matches of a regular expression.
 type Replace struct {
-	Path        string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Regexp      string `yaml:"regexp" required:"true" doc:"regular expression (Go's syntax) searched in the whole text; ^ and $ match at line ends, (?s) lets a dot match line ends"`
-	Replacement string `yaml:"replacement" doc:"replacement of each match; ${1} and ${name} are groups, $$ is a dollar sign. Default empty"`
-	After       string `yaml:"after" doc:"regular expression; only the text after its first match is searched. Without a match nothing is replaced"`
-	Before      string `yaml:"before" doc:"regular expression; only the text before its first match (after the match of after) is searched. Without a match nothing is replaced"`
+	Path        string `yaml:"path" rule:"path" required:"true" doc:"absolute path on the host"`
+	Regexp      string `yaml:"regexp" rule:"regexp" required:"true" doc:"regular expression (Go's syntax) searched in the whole text; ^ and $ match at line ends, (?s) lets a dot match line ends"`
+	Replacement string `yaml:"replacement" rule:"text" doc:"replacement of each match; ${1} and ${name} are groups, $$ is a dollar sign. Default empty"`
+	After       string `yaml:"after" rule:"regexp" doc:"regular expression; only the text after its first match is searched. Without a match nothing is replaced"`
+	Before      string `yaml:"before" rule:"regexp" doc:"regular expression; only the text before its first match (after the match of after) is searched. Without a match nothing is replaced"`
 	Options     `yaml:",inline" doc:"how the file is put in place"`
 }
 

@@ -13,12 +13,12 @@ import (
 
 // TextBlock manages a block of lines between two markers in a file.
 type TextBlock struct {
-	Path         string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Block        string `yaml:"block" doc:"the lines of the block; empty removes the block and its markers"`
-	Marker       string `yaml:"marker" doc:"marker line before and after the block, with {mark} in place of BEGIN and END; each block of a file needs its own marker. Default \"# {mark} managed by deployer\""`
-	State        string `yaml:"state" doc:"present or absent; default present"`
-	InsertAfter  string `yaml:"insert_after" doc:"regular expression (Go's syntax); a new block is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
-	InsertBefore string `yaml:"insert_before" doc:"regular expression; a new block is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
+	Path         string `yaml:"path" rule:"path" required:"true" doc:"absolute path on the host"`
+	Block        string `yaml:"block" rule:"text" doc:"the lines of the block; empty removes the block and its markers"`
+	Marker       string `yaml:"marker" rule:"marker" doc:"marker line before and after the block, with {mark} in place of BEGIN and END; each block of a file needs its own marker. Default \"# {mark} managed by deployer\""`
+	State        string `yaml:"state" rule:"in:present,absent" doc:"present or absent; default present"`
+	InsertAfter  string `yaml:"insert_after" rule:"position" doc:"regular expression (Go's syntax); a new block is inserted after the last line that matches, or at the end of the file for EOF or without a match; default EOF"`
+	InsertBefore string `yaml:"insert_before" rule:"position" doc:"regular expression; a new block is inserted before the last line that matches, at the end of the file without a match, or at its beginning for BOF; excludes insert_after"`
 	Options      `yaml:",inline" doc:"how the file is put in place"`
 }
 

@@ -25,7 +25,7 @@ import (
 // Output: revision, 0 without a readable database; unreadable, one text for each database
 // that could not be read.
 type Revision struct {
-	DataDir string `yaml:"data_dir" required:"true" doc:"etcd's data directory"`
+	DataDir string `yaml:"data_dir" rule:"path" required:"true" doc:"etcd's data directory"`
 }
 
 var _ engine.Module = (*Revision)(nil)

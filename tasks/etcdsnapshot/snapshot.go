@@ -25,15 +25,15 @@ import (
 // and removes the oldest snapshots. A revert of the run leaves the snapshot and its
 // directory.
 type Snapshot struct {
-	Dir      string `yaml:"dir" required:"true" doc:"directory of the snapshots; made with mode 0700 when it is missing, and not removed by a revert; only root may be able to write to it and to its parents"`
-	Name     string `yaml:"name" required:"true" doc:"name of the snapshot, such as the run; the file has the suffix .db"`
-	DataDir  string `yaml:"data_dir" required:"true" doc:"etcd's data directory, for the size of the database"`
-	Endpoint string `yaml:"endpoint" required:"true" doc:"client URL of the member"`
-	CA       string `yaml:"ca" required:"true" doc:"path of the certificate of etcd's authority"`
-	Cert     string `yaml:"cert" required:"true" doc:"path of a client certificate"`
-	Key      string `yaml:"key" required:"true" doc:"path of its key"`
-	Keep     int    `yaml:"keep" doc:"number of snapshots that stay in the directory; default 5"`
-	MaxMiB   int64  `yaml:"max_mib" doc:"size in MiB of all snapshots in the directory, beyond which the oldest are removed, never the new one; default no limit"`
+	Dir      string `yaml:"dir" rule:"path" required:"true" doc:"directory of the snapshots; made with mode 0700 when it is missing, and not removed by a revert; only root may be able to write to it and to its parents"`
+	Name     string `yaml:"name" rule:"filename" required:"true" doc:"name of the snapshot, such as the run; the file has the suffix .db"`
+	DataDir  string `yaml:"data_dir" rule:"path" required:"true" doc:"etcd's data directory, for the size of the database"`
+	Endpoint string `yaml:"endpoint" rule:"url" required:"true" doc:"client URL of the member"`
+	CA       string `yaml:"ca" rule:"path" required:"true" doc:"path of the certificate of etcd's authority"`
+	Cert     string `yaml:"cert" rule:"path" required:"true" doc:"path of a client certificate"`
+	Key      string `yaml:"key" rule:"path" required:"true" doc:"path of its key"`
+	Keep     int    `yaml:"keep" range:"0.." doc:"number of snapshots that stay in the directory; default 5"`
+	MaxMiB   int64  `yaml:"max_mib" range:"0.." doc:"size in MiB of all snapshots in the directory, beyond which the oldest are removed, never the new one; default no limit"`
 }
 
 var _ engine.Module = (*Snapshot)(nil)
@@ -71,7 +71,8 @@ func (s *Snapshot) Check(ctx context.Context, sys engine.System) (engine.Change,
 		if err != nil {
 			return engine.Change{}, fmt.Errorf("%w; the file exists as %s: remove it, and take another snapshot", err, s.path())
 		}
-		return engine.NoChange(s.output(found)), nil
+		out, err := s.output(sys, found)
+		return engine.NoChange(out), err
 	}
 	if err := s.checkSpace(sys); err != nil {
 		return engine.Change{}, err
@@ -115,7 +116,11 @@ func (s *Snapshot) makeDir(sys engine.System) error {
 		return fmt.Errorf("making the directory of snapshots: %w", err)
 	}
 	defer parent.Close()
-	if err := parent.Mkdir(filepath.Base(s.Dir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	made, err := parent.Mkdir(filepath.Base(s.Dir), 0o700)
+	switch {
+	case err == nil:
+		made.Close()
+	case !errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("making the directory of snapshots: %w", err)
 	}
 	return nil
@@ -174,7 +179,7 @@ type status struct {
 }
 
 // Apply saves the snapshot under a temporary name, which it has until it is verified.
-// The output has path, revision, keys and bytes.
+// The output has path, revision, keys, bytes (of the file) and sha256.
 func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	if err := s.makeDir(sys); err != nil {
 		return nil, err
@@ -207,7 +212,7 @@ func (s *Snapshot) Apply(ctx context.Context, sys engine.System, _ engine.Change
 	if err := s.prune(dir); err != nil {
 		return nil, fmt.Errorf("removing old snapshots of etcd: %w", err)
 	}
-	return s.output(found), nil
+	return s.output(sys, found)
 }
 
 // restrict makes a file readable by root only.
@@ -220,8 +225,18 @@ func restrict(dir *hostpath.Dir, name string) error {
 	return node.Chmod(0o600)
 }
 
-func (s *Snapshot) output(found status) engine.Output {
-	return engine.Output{"path": s.path(), "revision": found.Revision, "keys": found.TotalKey, "bytes": found.TotalSize}
+// output describes the saved snapshot. etcdutl counts the bytes of the database only, without the
+// digest behind it, so the size of the file is read.
+func (s *Snapshot) output(sys engine.System, found status) (engine.Output, error) {
+	info, err := hostfile.Lstat(sys, s.path())
+	if err != nil {
+		return nil, fmt.Errorf("describing the snapshot: %w", err)
+	}
+	sum, err := hostfile.SHA256(sys, s.path())
+	if err != nil {
+		return nil, fmt.Errorf("describing the snapshot: %w", err)
+	}
+	return engine.Output{"path": s.path(), "revision": found.Revision, "keys": found.TotalKey, "bytes": info.Size(), "sha256": sum}, nil
 }
 
 // verify returns the status of a snapshot, and an error for one that is damaged or empty.

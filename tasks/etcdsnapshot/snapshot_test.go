@@ -58,7 +58,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(engine.Output{"path": "/snapshots/run1.db", "revision": int64(12), "keys": int64(7), "bytes": int64(4096)}, out); diff != "" {
+	if diff := cmp.Diff(engine.Output{"path": "/snapshots/run1.db", "revision": int64(12), "keys": int64(7), "bytes": int64(8), "sha256": "16a0eeb0791b6c92451fd284dd9f599e0a7dbe7f6ebea6e2d2d06c7f74aec112"}, out); diff != "" {
 		t.Error(diff)
 	}
 	if info, err := os.Stat(sys.Path("/snapshots/run1.db")); err != nil || info.Mode().Perm() != 0o600 {

@@ -18,7 +18,7 @@ import (
 // facts. Register the task to use them; the variable facts keeps its values from the
 // connection.
 type Facts struct {
-	Gather strictyaml.Texts `yaml:"gather" doc:"additional sets of facts: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
+	Gather strictyaml.Texts `yaml:"gather" rule:"in:hardware,mounts,network,packages,reboot,services" doc:"additional sets of facts: hardware (maker, processor, disks), mounts (with sizes), network (interfaces, name servers), packages (name -> version), reboot (required, and why), services (name -> state). Default none"`
 }
 
 var _ engine.Module = (*Facts)(nil)

@@ -14,8 +14,8 @@ import (
 
 // Absent removes files, links and whole directories.
 type Absent struct {
-	Path  string   `yaml:"path" doc:"absolute path on the host"`
-	Paths []string `yaml:"paths" doc:"more paths; a directory is removed with everything below it, unless something is mounted there"`
+	Path  string   `yaml:"path" rule:"path" doc:"absolute path on the host"`
+	Paths []string `yaml:"paths" rule:"path" doc:"more paths; a directory is removed with everything below it, unless something is mounted there"`
 	// Regenerated is the argument for state that belongs to a service, not to the run.
 	Regenerated bool `yaml:"regenerated" doc:"a service makes the files again when it starts: a revert does not restore their content, it removes the files that are there then. Stop the service before this task, and start it after it. Not for directories; default false"`
 	Follow      bool `yaml:"follow" doc:"follow symbolic links of other users above a path; a link at the path itself is removed. Default false"`

@@ -33,10 +33,13 @@ func (f *File) current(sys engine.System) (currentFile, error) {
 	if err != nil {
 		return currentFile{}, err
 	}
+	if info == nil && f.accessOnly() && !mayCreate(sys, path) {
+		return currentFile{}, fmt.Errorf("%s does not exist, and the task has no content for it; write state: present to create an empty file", path)
+	}
 	if info == nil {
 		return currentFile{of: f, path: path, rewrite: true}, nil
 	}
-	if !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() && !(info.IsDir() && f.accessOnly() && f.State == "") {
 		return currentFile{}, fmt.Errorf("%s is not a regular file but %s: remove it first", path, describe(info))
 	}
 	out := currentFile{of: f, path: path, info: info}
@@ -45,6 +48,12 @@ func (f *File) current(sys engine.System) (currentFile, error) {
 	}
 	out.access, err = want.Differences(sys, info)
 	return out, err
+}
+
+// mayCreate reports whether an earlier step of a dry run may create the file.
+func mayCreate(sys engine.System, path string) bool {
+	view, ok := sys.(engine.DryRunView)
+	return ok && view.WouldCreate(path)
 }
 
 func (f *File) differs(sys engine.System, path string, info fs.FileInfo) (bool, error) {
@@ -56,11 +65,11 @@ func (f *File) differs(sys engine.System, path string, info fs.FileInfo) (bool, 
 		return have != f.Blob, err
 	case f.From != "":
 		return differ(sys, f.From, path, info)
-	case info.Size() != int64(len(f.Content)):
+	case info.Size() != int64(len(f.text())):
 		return true, nil
 	}
 	have, err := hostfile.ReadFile(sys, path)
-	return string(have) != f.Content, err
+	return string(have) != f.text(), err
 }
 
 // differ compares a file with its source. A missing source counts as different: an
@@ -115,7 +124,7 @@ func unequal(a, b io.Reader) (bool, error) {
 
 // diff returns the diff for people; a content that cannot be read counts as empty.
 func (f *File) diff(sys engine.System, have currentFile) string {
-	after := []byte(f.Content)
+	after := []byte(f.text())
 	if f.From != "" {
 		after = hostfile.Readable(sys, f.From)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"deployer/engine"
@@ -14,11 +15,11 @@ import (
 
 // Directory manages directories and their access.
 type Directory struct {
-	Path   string   `yaml:"path" doc:"absolute path on the host"`
-	Paths  []string `yaml:"paths" doc:"more paths with the same access"`
-	Mode   string   `yaml:"mode" doc:"octal mode; default: that of the existing directory, \"0755\" for a new one. Missing parents get 0755"`
-	Owner  string   `yaml:"owner" doc:"user name or number; default: that of the existing directory"`
-	Group  string   `yaml:"group" doc:"group name or number; default: that of the existing directory"`
+	Path   string   `yaml:"path" rule:"path" doc:"absolute path on the host"`
+	Paths  []string `yaml:"paths" rule:"path" doc:"more paths with the same access"`
+	Mode   string   `yaml:"mode" rule:"mode" doc:"octal mode; default: that of the existing directory, \"0755\" for a new one. missing parents get the same access"`
+	Owner  string   `yaml:"owner" rule:"owner" doc:"user name or number; default: that of the existing directory"`
+	Group  string   `yaml:"group" rule:"owner" doc:"group name or number; default: that of the existing directory"`
 	Follow bool     `yaml:"follow" doc:"accept a symbolic link to a directory, or of another user above it; default false"`
 }
 
@@ -80,31 +81,48 @@ func (d *Directory) Check(_ context.Context, sys engine.System) (engine.Change, 
 	return change, nil
 }
 
-// Apply creates the directories, parents first.
+// Apply creates the directories and their missing parents, which get the same access: a
+// directory that only its owner may enter is not in one of another owner.
 func (d *Directory) Apply(_ context.Context, sys engine.System, change engine.Change) (engine.Output, error) {
 	access := hostfile.Access{Mode: d.Mode, Owner: d.Owner, Group: d.Group}
 	for _, effect := range change.Effects {
 		if err := sys.Backup(effect.Target); err != nil {
 			return nil, err
 		}
-		if err := makeDirectory(sys, effect.Target); err != nil {
-			return nil, err
-		}
-		if err := access.Set(sys, effect.Target); err != nil {
-			return nil, fmt.Errorf("setting access of %s: %w", effect.Target, err)
+		for _, path := range append(missingParents(sys, effect.Target), effect.Target) {
+			if err := apply(sys, path, access); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return nil, nil
 }
 
-func makeDirectory(sys engine.System, path string) error {
+// missingParents returns the directories above a path that do not exist, the uppermost first.
+func missingParents(sys engine.System, path string) []string {
+	var out []string
+	for dir := filepath.Dir(path); missing(sys, dir); dir = filepath.Dir(dir) {
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// apply creates a directory unless it exists, and sets its access on the node that it has
+// opened: the owner of the parent may replace the directory by a program meanwhile.
+func apply(sys engine.System, path string, access hostfile.Access) error {
 	above, err := hostfile.MakeDir(sys, filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer above.Close()
-	if err := above.Mkdir(filepath.Base(path), 0o755); !errors.Is(err, fs.ErrExist) {
+	made, err := above.OpenOrMkdir(filepath.Base(path), 0o755)
+	if err != nil {
 		return err
+	}
+	defer made.Close()
+	if err := access.Set(sys, made); err != nil {
+		return fmt.Errorf("setting access of %s: %w", path, err)
 	}
 	return nil
 }

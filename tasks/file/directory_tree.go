@@ -17,27 +17,27 @@ import (
 // DirectoryTree is a directory with directories and files below it. Other entries
 // stay.
 type DirectoryTree struct {
-	Path     string        `yaml:"path" required:"true" doc:"absolute path of the directory on the host"`
+	Path     string        `yaml:"path" rule:"path" required:"true" doc:"absolute path of the directory on the host"`
 	Entries  []TreeEntry   `yaml:"entries" doc:"entries below path; a directory comes before its entries"`
-	From     string        `yaml:"from" doc:"absolute path of a directory on the host; everything below it is copied. Instead of entries"`
-	Mode     string        `yaml:"mode" doc:"octal mode of files; default: that of the existing file, \"0644\" for a new one; preserve copies the mode of the source"`
-	DirMode  string        `yaml:"directory_mode" doc:"octal mode of directories; default: that of the existing directory, \"0755\" for a new one"`
-	Owner    string        `yaml:"owner" doc:"user name or number, the owner of all files and directories; default: existing ones keep their owner"`
-	Group    string        `yaml:"group" doc:"group name or number of all files and directories; default: existing ones keep their group"`
+	From     string        `yaml:"from" rule:"path" doc:"absolute path of a directory on the host; everything below it is copied. Instead of entries"`
+	Mode     string        `yaml:"mode" rule:"preserve" doc:"octal mode of files; default: that of the existing file, \"0644\" for a new one; preserve copies the mode of the source"`
+	DirMode  string        `yaml:"directory_mode" rule:"mode" doc:"octal mode of directories; default: that of the existing directory, \"0755\" for a new one"`
+	Owner    string        `yaml:"owner" rule:"owner" doc:"user name or number, the owner of all files and directories; default: existing ones keep their owner"`
+	Group    string        `yaml:"group" rule:"owner" doc:"group name or number of all files and directories; default: existing ones keep their group"`
 	Secret   bool          `yaml:"secret" doc:"hide contents and diffs in all output; default false"`
 	Force    *bool         `yaml:"force" doc:"replace the content of files that exist; default true"`
 	Follow   bool          `yaml:"follow" doc:"write through symbolic links below path, or of other users above it, instead of refusing them; default false"`
 	Backup   bool          `yaml:"backup" doc:"copy each replaced file to PATH.RUN~. Default false"`
-	Validate hostcmd.Words `yaml:"validate" doc:"command that must succeed before each file is replaced; %s is the path of the new content"`
+	Validate hostcmd.Words `yaml:"validate" rule:"text" doc:"command that must succeed before each file is replaced; %s is the path of the new content"`
 }
 
 // TreeEntry is a directory or file of a tree.
 type TreeEntry struct {
-	Name    string `yaml:"name" required:"true" doc:"path relative to that of the tree"`
+	Name    string `yaml:"name" rule:"below" required:"true" doc:"path relative to that of the tree"`
 	Dir     bool   `yaml:"dir" doc:"the entry is a directory"`
-	Content string `yaml:"content" doc:"the whole content of a file; empty for an empty file"`
-	Blob    string `yaml:"blob" doc:"hex SHA-256 of the content, fetched from the controller; instead of content"`
-	Mode    string `yaml:"mode" doc:"octal mode; default the tree's"`
+	Content string `yaml:"content" rule:"text" doc:"the whole content of a file; empty for an empty file"`
+	Blob    string `yaml:"blob" rule:"sha256" doc:"hex SHA-256 of the content, fetched from the controller; instead of content"`
+	Mode    string `yaml:"mode" rule:"mode" doc:"octal mode; default the tree's"`
 }
 
 // Check looks at every directory and file.
@@ -135,7 +135,7 @@ func (t *DirectoryTree) file(e TreeEntry, from string) *File {
 		mode = e.Mode
 	}
 	return &File{
-		Path: path.Join(t.Path, e.Name), Content: e.Content, Blob: e.Blob, From: from, Empty: e.Content == "" && e.Blob == "" && from == "",
+		Path: path.Join(t.Path, e.Name), Content: new(e.Content), Blob: e.Blob, From: from, Empty: e.Content == "" && e.Blob == "" && from == "",
 		Mode: mode, Owner: t.Owner, Group: t.Group, Secret: t.Secret, Force: t.Force, Follow: t.Follow, Backup: t.Backup, Validate: t.Validate,
 	}
 }

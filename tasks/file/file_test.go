@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/engine"
+	"deployer/tasks/hostfile"
 	"deployer/tasks/tasktest"
 )
 
@@ -21,19 +22,19 @@ func TestModulesAreIdempotent(t *testing.T) {
 		states  []string
 	}{
 		"new file": {
-			module:  &File{Path: "/etc/x", Content: "hello\n", Mode: "0600"},
+			module:  &File{Path: "/etc/x", Content: new("hello\n"), Mode: "0600"},
 			actions: []string{"/etc/x: create"},
 			kept:    []string{"/etc/x"},
 		},
 		"changed content and mode": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old\n", 0o644) },
-			module:  &File{Path: "/etc/x", Content: "new\n", Mode: "0600"},
+			module:  &File{Path: "/etc/x", Content: new("new\n"), Mode: "0600"},
 			actions: []string{"/etc/x: replace, set mode 0644 -> 0600"},
 			kept:    []string{"/etc/x"},
 		},
 		"same size, other content": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "old", 0o644) },
-			module:  &File{Path: "/etc/x", Content: "new"},
+			module:  &File{Path: "/etc/x", Content: new("new")},
 			actions: []string{"/etc/x: replace"},
 			kept:    []string{"/etc/x"},
 		},
@@ -51,12 +52,12 @@ func TestModulesAreIdempotent(t *testing.T) {
 		},
 		"not forced": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "theirs", 0o644) },
-			module:  &File{Path: "/etc/x", Content: "ours", Mode: "0600", Force: new(false)},
+			module:  &File{Path: "/etc/x", Content: new("ours"), Mode: "0600", Force: new(false)},
 			actions: []string{"/etc/x: set mode 0644 -> 0600"},
 			kept:    []string{"/etc/x"},
 		},
 		"not forced, not there": {
-			module:  &File{Path: "/etc/x", Content: "ours", Force: new(false)},
+			module:  &File{Path: "/etc/x", Content: new("ours"), Force: new(false)},
 			actions: []string{"/etc/x: create"},
 			kept:    []string{"/etc/x"},
 		},
@@ -98,7 +99,7 @@ func TestModulesAreIdempotent(t *testing.T) {
 				sys.Write(t, "/run/real", "old", 0o644)
 				symlink(t, sys, "/run/real", "/etc/x")
 			},
-			module:  &File{Path: "/etc/x", Content: "new", Follow: true},
+			module:  &File{Path: "/etc/x", Content: new("new"), Follow: true},
 			actions: []string{"/run/real: replace"},
 			kept:    []string{"/run/real"},
 		},
@@ -106,6 +107,28 @@ func TestModulesAreIdempotent(t *testing.T) {
 			module:  &Directory{Path: "/srv/a/b", Paths: []string{"/srv/c"}, Mode: "0700"},
 			actions: []string{"/srv/a/b: create directory", "/srv/c: create directory"},
 			kept:    []string{"/srv/a/b", "/srv/c"},
+		},
+		"file that is there keeps its content": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/etc/x", "theirs", 0o644) },
+			module:  &File{Path: "/etc/x", State: "file", Mode: "0600"},
+			actions: []string{"/etc/x: set mode 0644 -> 0600"},
+			kept:    []string{"/etc/x"},
+		},
+		"missing file with an empty content": {
+			module:  &File{Path: "/etc/x", Content: new("")},
+			actions: []string{"/etc/x: create"},
+			kept:    []string{"/etc/x"},
+		},
+		"missing file that may be empty": {
+			module:  &File{Path: "/etc/x", State: "present"},
+			actions: []string{"/etc/x: create"},
+			kept:    []string{"/etc/x"},
+		},
+		"access of whatever is there": {
+			prepare: func(t *testing.T, sys *tasktest.System) { sys.Mkdir(t, "/srv/a") },
+			module:  &File{Path: "/srv/a", Mode: "0700"},
+			actions: []string{"/srv/a: set mode 0755 -> 0700"},
+			kept:    []string{"/srv/a"},
 		},
 		"mode of a directory": {
 			prepare: func(t *testing.T, sys *tasktest.System) { sys.Mkdir(t, "/srv/a") },
@@ -169,6 +192,24 @@ func TestModulesAreIdempotent(t *testing.T) {
 	}
 }
 
+// TestNewParentsHaveTheAccessOfTheDirectory: directories that are made on the way get the
+// mode of the directory, those that were there keep theirs.
+func TestNewParentsHaveTheAccessOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	sys := tasktest.New(t)
+	sys.Mkdir(t, "/srv")
+	tasktest.Converge(t, sys, &Directory{Path: "/srv/a/b/c", Mode: "2750"})
+	for path, want := range map[string]string{"/srv": "0755", "/srv/a": "2750", "/srv/a/b": "2750", "/srv/a/b/c": "2750"} {
+		info, err := os.Stat(sys.Path(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hostfile.FormatMode(info.Mode()); got != want {
+			t.Errorf("%s has the mode %s, want %s", path, got, want)
+		}
+	}
+}
+
 func symlink(t *testing.T, sys *tasktest.System, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, sys.Path(path)); err != nil {
@@ -190,20 +231,24 @@ func TestCheckErrors(t *testing.T) {
 		module engine.Module
 		want   string
 	}{
-		"link":                                {&File{Path: "/etc/link", Content: "x"}, "symbolic link to /etc/file"},
-		"directory":                           {&File{Path: "/etc/dir", Content: "x"}, "not a regular file but a directory"},
-		"no parent":                           {&File{Path: "/none/x", Content: "x"}, "make it with the directory module first"},
+		"link":                                {&File{Path: "/etc/link", Content: new("x")}, "symbolic link to /etc/file"},
+		"directory":                           {&File{Path: "/etc/dir", Content: new("x")}, "not a regular file but a directory"},
+		"no parent":                           {&File{Path: "/none/x", Content: new("x")}, "make it with the directory module first"},
+		"a file that has to exist":            {&File{Path: "/etc/cron.allow", Mode: "0600"}, "/etc/cron.allow does not exist, and the task has no content for it; write state: present"},
+		"state file":                          {&File{Path: "/etc/cron.allow", State: "file"}, "does not exist"},
+		"state file of a directory":           {&File{Path: "/etc/dir", State: "file"}, "not a regular file but a directory"},
+		"state touch":                         {&File{Path: "/etc/x", State: "touch"}, "write present"},
 		"relative":                            {&File{Path: "etc/x"}, "not absolute"},
-		"content and blob":                    {&File{Path: "/etc/x", Content: "x", Blob: "y"}, "exclude each other"},
+		"content and blob":                    {&File{Path: "/etc/x", Content: new("x"), Blob: "y"}, "exclude each other"},
 		"state of a directory":                {&File{Path: "/etc/x", State: "directory"}, "write directory instead of file"},
-		"mode preserve without a source":      {&File{Path: "/etc/x", Content: "x", Mode: "preserve"}, "needs from"},
+		"mode preserve without a source":      {&File{Path: "/etc/x", Content: new("x"), Mode: "preserve"}, "needs from"},
 		"from a missing file":                 {&File{Path: "/etc/x", From: "/none"}, "/none does not exist on the host"},
 		"from a directory":                    {&File{Path: "/etc/x", From: "/etc/dir"}, "slash at the end of src"},
 		"over a directory":                    {&File{Path: "/etc/file", From: "/etc/dir"}, "not a regular file but a directory"},
 		"tree from a missing directory":       {&DirectoryTree{Path: "/etc/t", From: "/none"}, "no such file"},
 		"tree entry outside of the directory": {&DirectoryTree{Path: "/etc/t", Entries: []TreeEntry{{Name: "../x"}}}, "leads out of the tree"},
 		"tree over a link":                    {&DirectoryTree{Path: "/etc", Entries: []TreeEntry{{Name: "link", Content: "x"}}}, "symbolic link to /etc/file"},
-		"state":                               {&File{Path: "/etc/x", State: "gone"}, "want present or absent"},
+		"state":                               {&File{Path: "/etc/x", State: "gone"}, "want file, present or absent"},
 		"mode":                                {&File{Path: "/etc/file", Mode: "rw"}, "octal"},
 		"file as directory":                   {&Directory{Path: "/etc/file"}, "not a directory but a regular file"},
 		"no path":                             {&Directory{}, "path or paths is missing"},
@@ -232,7 +277,7 @@ func TestInvalidModeFailsInCheck(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Mkdir(t, "/etc")
-	for _, m := range []engine.Module{&File{Path: "/etc/new", Content: "x", Mode: "999"}, &Directory{Path: "/etc/new", Mode: "u=rw"}} {
+	for _, m := range []engine.Module{&File{Path: "/etc/new", Content: new("x"), Mode: "999"}, &Directory{Path: "/etc/new", Mode: "u=rw"}} {
 		if _, err := m.Check(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "not an octal number") {
 			t.Errorf("%+v: %v", m, err)
 		}
@@ -243,7 +288,7 @@ func TestOutputNamesTheBackupFile(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/x", "old", 0o640)
-	_, out, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "new", Backup: true})
+	_, out, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: new("new"), Backup: true})
 	if err != nil || out["backup_file"] != "/etc/x.test~" || sys.Read(t, "/etc/x.test~") != "old" {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -283,11 +328,11 @@ func TestSecretHasNoDiff(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	sys.Write(t, "/etc/x", "old password", 0o600)
-	change := tasktest.Check(t, sys, &File{Path: "/etc/x", Content: "new password", Secret: true})
+	change := tasktest.Check(t, sys, &File{Path: "/etc/x", Content: new("new password"), Secret: true})
 	if e := change.Effects[0]; e.Diff != "" || !e.Secret {
 		t.Errorf("effect %+v", e)
 	}
-	change = tasktest.Check(t, sys, &File{Path: "/etc/x", Content: "new password"})
+	change = tasktest.Check(t, sys, &File{Path: "/etc/x", Content: new("new password")})
 	if !strings.Contains(change.Effects[0].Diff, "+new password") {
 		t.Errorf("diff %q", change.Effects[0].Diff)
 	}
@@ -299,7 +344,7 @@ func TestValidateCommandRunsBeforeTheFileIsReplaced(t *testing.T) {
 	sys.Exec = tasktest.RealExec
 	sys.Write(t, "/etc/x", "good old", 0o644)
 	check := []string{"grep", "-q", "good", "%s"}
-	_, _, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "bad", Validate: check})
+	_, _, err := tasktest.Run(t, sys, &File{Path: "/etc/x", Content: new("bad"), Validate: check})
 	if err == nil || !strings.Contains(err.Error(), "was not put in place") {
 		t.Errorf("error %v", err)
 	}
@@ -307,11 +352,11 @@ func TestValidateCommandRunsBeforeTheFileIsReplaced(t *testing.T) {
 		t.Errorf("content %q, want the old one", got)
 	}
 	loud := []string{"sh", "-c", "cat %s >&2; exit 1"}
-	_, _, err = tasktest.Run(t, sys, &File{Path: "/etc/x", Content: "password", Secret: true, Validate: loud})
+	_, _, err = tasktest.Run(t, sys, &File{Path: "/etc/x", Content: new("password"), Secret: true, Validate: loud})
 	if err == nil || strings.Contains(err.Error(), "password") {
 		t.Errorf("error %v: missing, or with the secret in it", err)
 	}
-	tasktest.Converge(t, sys, &File{Path: "/etc/x", Content: "good new", Validate: check})
+	tasktest.Converge(t, sys, &File{Path: "/etc/x", Content: new("good new"), Validate: check})
 	if left, err := os.ReadDir(sys.Path("/etc")); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -321,7 +366,7 @@ func TestDryRunAcceptsPathsThatEarlierStepsWouldCreate(t *testing.T) {
 	t.Parallel()
 	sys := tasktest.New(t)
 	for _, m := range []engine.Module{
-		&File{Path: "/none/x", Content: "x", Owner: "later"},
+		&File{Path: "/none/x", Content: new("x"), Owner: "later"},
 		&Link{Path: "/none/l", To: "x"},
 		&File{Path: "/none/y", From: "/none/x", Mode: "preserve"},
 		&DirectoryTree{Path: "/none/t", From: "/none/s"},

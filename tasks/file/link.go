@@ -13,8 +13,8 @@ import (
 
 // Link is a symbolic link.
 type Link struct {
-	Path   string `yaml:"path" required:"true" doc:"absolute path of the link"`
-	To     string `yaml:"to" required:"true" doc:"target of the link, absolute or relative; need not exist"`
+	Path   string `yaml:"path" rule:"path" required:"true" doc:"absolute path of the link"`
+	To     string `yaml:"to" rule:"line" required:"true" doc:"target of the link, absolute or relative; need not exist"`
 	Force  bool   `yaml:"force" doc:"replace a regular file at path; default false"`
 	Follow bool   `yaml:"follow" doc:"follow symbolic links of other users above path; default false"`
 }

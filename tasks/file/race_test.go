@@ -53,7 +53,6 @@ func asUser(t *testing.T, uid int, stop <-chan struct{}, f func() error) {
 // file of root do not change.
 func TestUserCannotRedirectAccess(t *testing.T) {
 	t.Parallel()
-	const bob = 65534
 	no := false
 	for name, tt := range map[string]struct {
 		victim string

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 
 	"deployer/engine"
 	"deployer/tasks/hostcmd"
@@ -28,12 +30,21 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if err := sys.Backup(have.path); err != nil {
 		return nil, err
 	}
-	if !have.rewrite {
-		access, err := f.access(sys)
-		if err != nil {
+	access, err := f.access(sys)
+	if err != nil {
+		return nil, err
+	}
+	if have.info != nil && have.info.IsDir() {
+		return nil, apply(sys, have.path, access)
+	}
+	replace := have.rewrite
+	if !replace {
+		if replace, err = f.takesOver(sys, have.info, access); err != nil {
 			return nil, err
 		}
-		if err := access.Set(sys, have.path); err != nil {
+	}
+	if !replace {
+		if err := access.SetFile(sys, have.path, have.info); err != nil {
 			return nil, fmt.Errorf("setting access of %s: %w", have.path, err)
 		}
 		return nil, nil
@@ -46,6 +57,27 @@ func (f *File) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	return f.write(ctx, sys, have.path, content)
 }
 
+// takesOver reports whether a file that has the wanted content is written anew to set its access:
+// it belongs to a user who may hold it open and write to it later, and gets another owner or
+// the setuid or setgid bit.
+func (f *File) takesOver(sys engine.System, info fs.FileInfo, access hostfile.Access) (bool, error) {
+	has := int(info.Sys().(*syscall.Stat_t).Uid)
+	if !f.managed() || f.Force != nil && !*f.Force || has == 0 || has == os.Geteuid() {
+		return false, nil
+	}
+	uid, _, err := access.IDs(sys)
+	if err != nil {
+		return false, err
+	}
+	mode := info.Mode()
+	if access.Mode != "" {
+		if mode, err = hostfile.ParseMode(access.Mode); err != nil {
+			return false, err
+		}
+	}
+	return uid >= 0 && uid != has || mode&(fs.ModeSetuid|fs.ModeSetgid) != 0, nil
+}
+
 func (f *File) open(ctx context.Context, sys engine.System) (io.ReadCloser, error) {
 	switch {
 	case f.Blob != "":
@@ -53,7 +85,7 @@ func (f *File) open(ctx context.Context, sys engine.System) (io.ReadCloser, erro
 	case f.From != "":
 		return openPlain(sys, f.From)
 	}
-	return io.NopCloser(strings.NewReader(f.Content)), nil
+	return io.NopCloser(strings.NewReader(f.text())), nil
 }
 
 func openPlain(sys engine.System, path string) (io.ReadCloser, error) {

@@ -19,10 +19,11 @@ import (
 // do not answer direct requests either, the proxy cannot be tested, and the wait ends.
 type Ready struct {
 	HTTP     httpcheck.HTTP `yaml:"http" required:"true" doc:"request that goes through the proxy"`
-	Direct   []string       `yaml:"direct" doc:"URLs of the servers behind the proxy, which get the same request when the proxy does not answer; default: the proxy must answer in any case"`
-	Unit     string         `yaml:"unit" doc:"unit of the proxy, whose log a failure shows; without such a unit there is nothing to wait for. Default none"`
-	Manifest string         `yaml:"manifest" doc:"manifest of the proxy's static pod; without such a manifest there is nothing to wait for. Default none"`
-	Timeout  time.Duration  `yaml:"timeout" doc:"maximum wait; default 30s"`
+	Direct   []string       `yaml:"direct" rule:"url" doc:"URLs of the servers behind the proxy, which get the same request when the proxy does not answer; default: the proxy must answer in any case"`
+	Unit     string         `yaml:"unit" rule:"unit" doc:"unit of the proxy, whose log a failure shows; without such a unit there is nothing to wait for. Default none"`
+	Manifest string         `yaml:"manifest" rule:"path" doc:"manifest of the proxy's static pod; without such a manifest there is nothing to wait for. Default none"`
+	Source   string         `yaml:"source" rule:"url" doc:"URL of the server from which the proxy of the manifest learns its rules, as kube-proxy does from an API server. When this server and one of direct have answered the same request for 15 s, and the proxy has not, the first container of the pod is ended, once: the new one reads all rules at its start. Default: it is never ended"`
+	Timeout  time.Duration  `yaml:"timeout" range:"0s.." doc:"maximum wait; default 30s"`
 }
 
 var _ engine.Module = (*Ready)(nil)
@@ -61,7 +62,8 @@ func (r *Ready) gone(ctx context.Context, sys engine.System) (bool, error) {
 }
 
 // Apply waits. The output's `forwarded` is false when no server behind the proxy
-// answers either; `why` has their errors.
+// answers either; `why` has their errors. `restarted` is true when a container of the proxy was
+// ended because it did not learn its rules.
 func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	began := time.Now()
 	w := &watch{ready: r, sys: sys, heard: began}
@@ -71,44 +73,23 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	case err == nil && w.excused:
 		return engine.Output{"forwarded": false, "why": w.direct.Error(), "elapsed_seconds": took.Seconds()}, nil
 	case err == nil:
-		return engine.Output{"forwarded": true, "elapsed_seconds": took.Seconds()}, nil
+		return engine.Output{"forwarded": true, "restarted": w.restarted, "elapsed_seconds": took.Seconds()}, nil
 	}
 	message := fmt.Sprintf("no request passes through %s after %s: %v", r.HTTP.URL, took.Round(time.Second), err)
 	if len(r.Direct) > 0 && w.direct == nil {
 		message += "; a server behind it answers when it is asked directly, so the proxy does not run or its configuration is wrong"
 	}
+	if w.restarted {
+		message += "; its container was ended after " + patience.String() + ", and the new one does not forward either"
+	}
 	return nil, &engine.Failure{Message: message, Detail: r.log(ctx, sys)}
 }
 
-// watch repeats the request.
-type watch struct {
-	ready   *Ready
-	sys     engine.System
-	heard   time.Time // time of the last answer of a server behind the proxy
-	direct  error     // last error of these servers
-	excused bool      // no server answers, so the proxy cannot be tested
-}
-
-func (w *watch) try(ctx context.Context) error {
-	_, err := w.ready.HTTP.Do(ctx, w.sys)
-	if err == nil || len(w.ready.Direct) == 0 {
-		return err
-	}
-	if w.direct = w.ready.ask(ctx, w.sys); w.direct == nil {
-		w.heard = time.Now()
-		return err
-	}
-	if w.excused = time.Since(w.heard) >= silence; w.excused {
-		return nil
-	}
-	return err
-}
-
-// ask sends the request to the servers behind the proxy one after the other; nil when one
-// of them gives the answer that the proxy should give.
-func (r *Ready) ask(ctx context.Context, sys engine.System) error {
+// ask sends the request to servers one after the other; nil when one of them gives the answer
+// that the proxy should give.
+func (r *Ready) ask(ctx context.Context, sys engine.System, urls []string) error {
 	var said []string
-	for _, url := range r.Direct {
+	for _, url := range urls {
 		request := r.HTTP
 		request.URL = url
 		_, err := request.Do(ctx, sys)

@@ -18,14 +18,14 @@ import (
 
 // Git manages a clone of a repository at a branch, tag or commit.
 type Git struct {
-	Repo       string `yaml:"repo" required:"true" doc:"address of the repository: https, ssh, git or a path on the host"`
-	Dest       string `yaml:"dest" required:"true" doc:"absolute path of the clone; it must not exist, be empty, or be a clone already"`
-	Version    string `yaml:"version" doc:"branch, tag, or whole commit id of 40 digits; default the repository's default branch"`
-	Depth      int    `yaml:"depth" doc:"number of commits of the history to fetch; default all"`
+	Repo       string `yaml:"repo" rule:"repository" required:"true" doc:"address of the repository: https, ssh, git or a path on the host"`
+	Dest       string `yaml:"dest" rule:"path" required:"true" doc:"absolute path of the clone; it must not exist, be empty, or be a clone already"`
+	Version    string `yaml:"version" rule:"revision" doc:"branch, tag, or whole commit id of 40 digits; default the repository's default branch"`
+	Depth      int    `yaml:"depth" range:"0.." doc:"number of commits of the history to fetch; default all"`
 	Update     *bool  `yaml:"update" doc:"false: keep an existing clone at its commit; default true"`
 	Force      bool   `yaml:"force" doc:"discard changes and commits in the clone; default false: they are an error. Untracked files stay"`
 	Submodules bool   `yaml:"submodules" doc:"fetch submodules too, at all depths; default false"`
-	KeyFile    string `yaml:"key_file" doc:"absolute path on the host of the private SSH key; no other is tried then"`
+	KeyFile    string `yaml:"key_file" rule:"path" doc:"absolute path on the host of the private SSH key; no other is tried then"`
 	AcceptNew  bool   `yaml:"accept_new_host_key" doc:"accept an unknown SSH host key of the server; a changed key is still refused. Default false"`
 }
 
@@ -34,7 +34,8 @@ var _ engine.Module = (*Git)(nil)
 // RunsPrograms reports that another user may run this module: git does all the writing.
 func (*Git) RunsPrograms() {}
 
-func (g *Git) valid() error {
+// Valid implements engine.Validator.
+func (g *Git) Valid() error {
 	switch {
 	case !filepath.IsAbs(g.Dest):
 		return fmt.Errorf("dest %q is not an absolute path", g.Dest)
@@ -86,7 +87,7 @@ func (g *Git) look(ctx context.Context, sys engine.System) (local, error) {
 
 // Check resolves the version at the repository, without fetching.
 func (g *Git) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := g.valid(); err != nil {
+	if err := g.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	have, err := g.look(ctx, sys)

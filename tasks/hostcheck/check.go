@@ -15,23 +15,25 @@ import (
 // for each, so that the problems of all hosts can be shown together.
 type Checks struct {
 	Requirements []Requirement `yaml:"requirements" doc:"requirements of the host"`
-	Packages     []string      `yaml:"packages" doc:"host packages that must be installed, or offered by a package source that answers; as in the task package"`
+	Packages     []string      `yaml:"packages" rule:"package" doc:"host packages that must be installed, or offered by a package source that answers; as in the task package"`
 }
 
 // Requirement is one requirement of a host. Fields without a meaning for the kind are
 // ignored.
 type Requirement struct {
-	Kind       string   `yaml:"kind" required:"true" doc:"port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup, program (name in the search path), foreign (path absent, empty or put there by deployer)"`
-	Name       string   `yaml:"name" doc:"name of the requirement in the report"`
-	Port       int      `yaml:"port" doc:"of kind port"`
-	Protocol   string   `yaml:"protocol" doc:"of kind port: tcp or udp; default tcp"`
-	Path       string   `yaml:"path" doc:"of the kinds disk and foreign; of kind port: the file of former"`
-	MinMiB     int      `yaml:"min_mib" doc:"of the kinds disk and memory, in MiB"`
-	MinPercent float64  `yaml:"min_percent" doc:"of kind disk: free share of the file system; not required on a host on which deployer has installed before"`
-	MinCount   int      `yaml:"min_count" doc:"of kind cpu"`
-	Owners     []string `yaml:"owners" doc:"of kind port: programs that may hold it"`
-	Former     []string `yaml:"former" doc:"of kind port: programs that may hold it where the file path exists, because they give it up"`
-	Why        string   `yaml:"why" doc:"reason for the requirement"`
+	Kind       string   `yaml:"kind" rule:"in:port,disk,memory,cpu,swap,kernel,cgroup,program,foreign,name_servers,manifest,resolv_conf,address" required:"true" doc:"address (on an interface of the host), port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup (min_version), program (name in the search path), foreign (path absent, empty or put there by deployer), name_servers (one that pods can reach), manifest (no other file of its directory defines the pod of the static pod at path), resolv_conf (a file of name servers for the kubelet exists: path, or by default one of those that deployer gives it)"`
+	Name       string   `yaml:"name" rule:"line" doc:"name of the requirement in the report"`
+	Address    string   `yaml:"address" rule:"address" doc:"of kind address: an IP address"`
+	Port       int      `yaml:"port" range:"0..65535" doc:"of kind port"`
+	Protocol   string   `yaml:"protocol" rule:"in:tcp,udp" doc:"of kind port: tcp or udp; default tcp"`
+	Path       string   `yaml:"path" rule:"path" doc:"of the kinds disk, foreign, manifest and resolv_conf; of kind port: the file of former"`
+	MinMiB     int      `yaml:"min_mib" range:"0.." doc:"of the kinds disk and memory, in MiB"`
+	MinPercent float64  `yaml:"min_percent" range:"0..100" doc:"of kind disk: free share of the file system; not required on a host on which deployer has installed before"`
+	MinCount   int      `yaml:"min_count" range:"0.." doc:"of kind cpu"`
+	MinVersion int      `yaml:"min_version" range:"0..2" doc:"of kind cgroup: oldest version, 1 or 2; default 1"`
+	Owners     []string `yaml:"owners" rule:"line" doc:"of kind port: programs that may hold it"`
+	Former     []string `yaml:"former" rule:"line" doc:"of kind port: programs that may hold it where the file path exists, because they give it up"`
+	Why        string   `yaml:"why" rule:"line" doc:"reason for the requirement"`
 }
 
 var _ engine.Module = (*Checks)(nil)
@@ -69,6 +71,8 @@ func (r Requirement) title() string {
 	switch {
 	case r.Kind == "port":
 		return fmt.Sprintf("port %d", r.Port)
+	case r.Kind == "name_servers" || r.Kind == "resolv_conf":
+		return "name servers"
 	case r.Name == "" || r.Name == r.Kind:
 		return r.Kind
 	}
@@ -77,6 +81,8 @@ func (r Requirement) title() string {
 
 func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets) checkresult.Row {
 	switch r.Kind {
+	case "address":
+		return r.address(sys)
 	case "port":
 		return r.port(open)
 	case "disk":
@@ -90,11 +96,17 @@ func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets)
 	case "kernel":
 		return r.kernel(ctx, sys)
 	case "cgroup":
-		return cgroup(sys)
+		return r.cgroup(sys)
 	case "program":
 		return r.program(sys)
 	case "foreign":
 		return r.foreign(sys)
+	case "name_servers":
+		return nameServers(sys)
+	case "manifest":
+		return r.manifest(sys)
+	case "resolv_conf":
+		return r.resolvConf(sys)
 	}
 	return checkresult.Problem("use an agent and a deployer of the same build", "this agent knows no requirement of kind %q", r.Kind)
 }

@@ -36,6 +36,21 @@ func process(t *testing.T, sys *tasktest.System, pid, comm, inode string) {
 	}
 }
 
+// fibTrie has 127.0.0.1 and 10.0.0.5, and a route to 10.0.0.9.
+const fibTrie = `Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 10.0.0.9
+        /32 link UNICAST
+Local:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 10.0.0.5
+        /32 host LOCAL
+     |-- 10.0.0.255
+        /32 link BROADCAST
+        |-- 127.0.0.1
+           /32 host LOCAL
+`
+
 func TestRequirements(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -44,6 +59,15 @@ func TestRequirements(t *testing.T) {
 		ok      bool
 		detail  string
 	}{
+		"address": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/fib_trie", fibTrie, 0o644) }, Requirement{Kind: "address", Address: "10.0.0.5"}, true, "on an interface"},
+		"address of another host": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/fib_trie", fibTrie, 0o644) },
+			Requirement{Kind: "address", Address: "10.0.0.9", Why: "the other hosts reach it there"}, false, "no interface of the host has the address; they have 10.0.0.5; the other hosts"},
+		"IPv6 address": {func(t *testing.T, sys *tasktest.System) {
+			sys.Write(t, "/proc/net/if_inet6", "fd000000000000000000000000000005 02 40 00 80     eth0\n", 0o644)
+		}, Requirement{Kind: "address", Address: "fd00::5"}, true, "on an interface"},
+		"IPv6 address of another host": {func(t *testing.T, sys *tasktest.System) {
+			sys.Write(t, "/proc/net/if_inet6", "fd000000000000000000000000000005 02 40 00 80     eth0\n", 0o644)
+		}, Requirement{Kind: "address", Address: "fd00::6"}, false, "they have fd00::5"},
 		"free port":      {nil, Requirement{Kind: "port", Port: 6443}, true, "free"},
 		"connected port": {func(t *testing.T, sys *tasktest.System) { sys.Write(t, "/proc/net/tcp", tcpTable, 0o644) }, Requirement{Kind: "port", Port: 8080}, true, "free"},
 		"port of another program": {func(t *testing.T, sys *tasktest.System) {
@@ -94,6 +118,11 @@ func TestRequirements(t *testing.T) {
 		"cgroup v2 without a controller": {func(t *testing.T, sys *tasktest.System) {
 			sys.Write(t, "/sys/fs/cgroup/cgroup.controllers", "cpu pids\n", 0o644)
 		}, Requirement{Kind: "cgroup"}, false, "without the controller memory"},
+		"cgroup v1 where it is not enough": {func(t *testing.T, sys *tasktest.System) {
+			sys.Mkdir(t, "/sys/fs/cgroup/cpu")
+			sys.Mkdir(t, "/sys/fs/cgroup/memory")
+			sys.Mkdir(t, "/sys/fs/cgroup/pids")
+		}, Requirement{Kind: "cgroup", MinVersion: 2, Why: "x"}, false, "version 1, and version 2 is needed"},
 		"cgroup v1": {func(t *testing.T, sys *tasktest.System) {
 			sys.Mkdir(t, "/sys/fs/cgroup/cpu")
 			sys.Mkdir(t, "/sys/fs/cgroup/memory")

@@ -68,8 +68,8 @@ func filter(ctx context.Context, sys engine.System, argv []string, modules ...st
 	return checkresult.OK("usable")
 }
 
-// cgroup requires the controllers that limit pods, in either version.
-func cgroup(sys engine.System) checkresult.Row {
+// cgroup requires the controllers that limit pods, in version 2 or, where that is enough, 1.
+func (r *Requirement) cgroup(sys engine.System) checkresult.Row {
 	if data, err := os.ReadFile(sys.Path("/sys/fs/cgroup/cgroup.controllers")); err == nil {
 		have := strings.Fields(string(data))
 		for _, want := range []string{"cpu", "memory", "pids"} {
@@ -78,6 +78,9 @@ func cgroup(sys engine.System) checkresult.Row {
 			}
 		}
 		return checkresult.OK("version 2")
+	}
+	if r.MinVersion > 1 {
+		return checkresult.Problem(r.Why, "the host has cgroups of version 1, and version %d is needed", r.MinVersion)
 	}
 	for _, want := range []string{"cpu", "memory", "pids"} {
 		if _, err := os.Stat(sys.Path("/sys/fs/cgroup/" + want)); err != nil {

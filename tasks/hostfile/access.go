@@ -102,26 +102,9 @@ func (a Access) IDs(sys engine.System) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// Set sets the access of the host's path; a symbolic link there is an error.
-func (a Access) Set(sys engine.System, path string) error {
-	n, err := hostpath.Open(root(sys), path)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	info, err := n.Stat()
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		err = fmt.Errorf("%s has become a symbolic link: its access is not set", path)
-	}
-	if err != nil {
-		return err
-	}
-	return a.set(sys, n)
-}
-
-// set uses the descriptor, so that nobody can exchange the opened file. set sets the
+// Set sets the access of an open node, so that nobody can exchange it. Set changes the
 // owner before the mode, because a change of owner clears the setuid bits.
-func (a Access) set(sys engine.System, n *hostpath.Node) error {
+func (a Access) Set(sys engine.System, n *hostpath.Node) error {
 	uid, gid, err := a.IDs(sys)
 	if err != nil {
 		return err
@@ -140,6 +123,28 @@ func (a Access) set(sys engine.System, n *hostpath.Node) error {
 	}
 	return n.Chmod(mode)
 }
+
+// SetFile sets the access of the regular file at the host's path, which a check has described as
+// was. SetFile fails when another file, or something else, has the path by now: a user who can
+// write to the directory may put a program there.
+func (a Access) SetFile(sys engine.System, path string, was fs.FileInfo) error {
+	n, err := hostpath.Open(root(sys), path)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	info, err := n.Stat()
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(info, was) || changeTime(info) != changeTime(was)) {
+		err = fmt.Errorf("%s was exchanged or changed since it was compared: its access is not set; run again", path)
+	}
+	if err != nil {
+		return err
+	}
+	return a.Set(sys, n)
+}
+
+// changeTime returns the time of the last change of a file's content, owner, mode or links.
+func changeTime(info fs.FileInfo) syscall.Timespec { return info.Sys().(*syscall.Stat_t).Ctim }
 
 // lookup finds a user or group by name in the host's own files, because os/user
 // without cgo only knows the running machine's.

@@ -219,9 +219,41 @@ func TestAccessByName(t *testing.T) {
 	if got, err := (Access{Owner: "later"}).Differences(sys, info); err != nil || len(got) != 1 {
 		t.Errorf("a user that is not there yet: %v, %v; want one difference", got, err)
 	}
-	err = Access{Owner: "later"}.Set(sys, "/etc/x")
+	err = Access{Owner: "later"}.SetFile(sys, "/etc/x", info)
 	if err == nil || !strings.Contains(err.Error(), `no user "later"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestAccessIsNotSetOnAnotherFile: the owner of a directory exchanges a file, or changes it, after
+// it was compared. It keeps its mode.
+func TestAccessIsNotSetOnAnotherFile(t *testing.T) {
+	t.Parallel()
+	for name, attack := range map[string]func(t *testing.T, path string){
+		"another file":  func(t *testing.T, path string) { check(t, os.Rename(path+"2", path)) },
+		"a directory":   func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Mkdir(path, 0o755)) },
+		"a link":        func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Symlink("x2", path)) },
+		"other content": func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte("evil"), 0)) },
+		"nothing":       nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sys := tasktest.New(t)
+			sys.Write(t, "/d/x", "good", 0o755)
+			sys.Write(t, "/d/x2", "evil", 0o755)
+			was, err := Lstat(sys, "/d/x")
+			check(t, err)
+			time.Sleep(20 * time.Millisecond) // the clock of file systems ticks every few milliseconds
+			if attack != nil {
+				attack(t, sys.Path("/d/x"))
+			}
+			err = Access{Mode: "4755"}.SetFile(sys, "/d/x", was)
+			info, statErr := os.Stat(sys.Path("/d/x"))
+			check(t, statErr)
+			if set := info.Mode()&os.ModeSetuid != 0; set != (attack == nil) || (err == nil) != set {
+				t.Errorf("%v, mode %v", err, info.Mode())
+			}
+		})
 	}
 }
 

@@ -184,7 +184,7 @@ func (t *Temp) ApplyAttributes(sys engine.System, want Access) error {
 
 // Set sets an access, whatever file is replaced.
 func (t *Temp) Set(sys engine.System, access Access) error {
-	return access.set(sys, hostpath.NodeOf(t.File))
+	return access.Set(sys, hostpath.NodeOf(t.File))
 }
 
 // applyAttributesAs is ApplyAttributes with another file as the model; nil for none.

@@ -17,16 +17,16 @@ type Checks struct {
 
 // Check is a request with its name in the report.
 type Check struct {
-	Name string `yaml:"name" required:"true" doc:"name of the request in the report"`
+	Name string `yaml:"name" rule:"line" required:"true" doc:"name of the request in the report"`
 
-	URL        string `yaml:"url" required:"true" doc:"http or https URL"`
-	CA         string `yaml:"ca" doc:"path of a file with the CA certificates to trust; default those of the host"`
-	Cert       string `yaml:"cert" doc:"path of a client certificate; default none"`
-	Key        string `yaml:"key" doc:"path of the client certificate's key"`
-	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the host of the URL"`
+	URL        string `yaml:"url" rule:"url" required:"true" doc:"http or https URL"`
+	CA         string `yaml:"ca" rule:"path" doc:"path of a file with the CA certificates to trust; default those of the host"`
+	Cert       string `yaml:"cert" rule:"path" doc:"path of a client certificate; default none"`
+	Key        string `yaml:"key" rule:"path" doc:"path of the client certificate's key"`
+	ServerName string `yaml:"server_name" rule:"host" doc:"name that the server's certificate must have; default the host of the URL"`
 	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate. Default false"`
-	Status     int    `yaml:"expect_status" doc:"expected status; default any from 200 to 299"`
-	Body       string `yaml:"expect_body" doc:"regular expression that the body must match; default none"`
+	Status     int    `yaml:"expect_status" range:"100..599" doc:"expected status; default any from 200 to 299"`
+	Body       string `yaml:"expect_body" rule:"regexp" doc:"regular expression that the body must match; default none"`
 }
 
 var _ engine.Module = (*Checks)(nil)

@@ -25,18 +25,18 @@ import (
 
 // HTTP is a request with the expected response. Paths are paths of the host.
 type HTTP struct {
-	URL        string `yaml:"url" required:"true" doc:"http or https URL"`
-	CA         string `yaml:"ca" doc:"path of a file with the CA certificates to trust; default those of the host"`
-	Cert       string `yaml:"cert" doc:"path of a client certificate; default none"`
-	Key        string `yaml:"key" doc:"path of the client certificate's key"`
-	ServerName string `yaml:"server_name" doc:"name that the server's certificate must have; default the host of the URL"`
+	URL        string `yaml:"url" rule:"url" required:"true" doc:"http or https URL"`
+	CA         string `yaml:"ca" rule:"path" doc:"path of a file with the CA certificates to trust; default those of the host"`
+	Cert       string `yaml:"cert" rule:"path" doc:"path of a client certificate; default none"`
+	Key        string `yaml:"key" rule:"path" doc:"path of the client certificate's key"`
+	ServerName string `yaml:"server_name" rule:"host" doc:"name that the server's certificate must have; default the host of the URL"`
 	Insecure   bool   `yaml:"insecure" doc:"accept any server certificate, for servers on localhost with self-signed certificates. Default false"`
-	Status     int    `yaml:"status" doc:"expected status; default any from 200 to 299"`
-	Body       string `yaml:"body" doc:"regular expression that the body must match; default none"`
+	Status     int    `yaml:"status" range:"100..599" doc:"expected status; default any from 200 to 299"`
+	Body       string `yaml:"body" rule:"regexp" doc:"regular expression that the body must match; default none"`
 
-	Method        string            `yaml:"method" doc:"HTTP method; default GET"`
-	Headers       map[string]string `yaml:"headers" doc:"headers to send, as in Authorization or Host; default none"`
-	AnswerHeaders map[string]string `yaml:"answer_headers" doc:"header -> regular expression that it must match; default none"`
+	Method        string            `yaml:"method" rule:"token" doc:"HTTP method; default GET"`
+	Headers       map[string]string `yaml:"headers" rule:"line" keys:"token" doc:"headers to send, as in Authorization or Host; default none"`
+	AnswerHeaders map[string]string `yaml:"answer_headers" rule:"regexp" keys:"token" doc:"header -> regular expression that it must match; default none"`
 }
 
 // tryTimeout is the maximum duration of one request: a server on the host or beside it

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
+	"deployer/argrule"
 	"deployer/engine"
 	"deployer/tasks/file"
 	"deployer/tasks/hostcmd"
@@ -15,7 +15,7 @@ import (
 
 // Hostname manages the host's name.
 type Hostname struct {
-	Name string `yaml:"name" required:"true" doc:"lower case letters, digits, dashes and dots; at most 63 characters a part"`
+	Name string `yaml:"name" rule:"hostname" required:"true" doc:"lower case letters, digits, dashes and dots; at most 63 characters a part"`
 }
 
 var (
@@ -23,11 +23,8 @@ var (
 	_ engine.Module = (*HostsEntry)(nil)
 )
 
-// validHost matches a DNS name of RFC 1123 in lower case, which the kubelet requires.
-var validHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
-
 func (h *Hostname) file() *file.File {
-	return &file.File{Path: "/etc/hostname", Content: h.Name + "\n", Follow: true}
+	return &file.File{Path: "/etc/hostname", Content: new(h.Name + "\n"), Follow: true}
 }
 
 func (h *Hostname) live(sys engine.System) (string, error) {
@@ -37,7 +34,7 @@ func (h *Hostname) live(sys engine.System) (string, error) {
 
 // Check compares the kernel's name and /etc/hostname.
 func (h *Hostname) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if !validHost.MatchString(h.Name) || len(h.Name) > 253 {
+	if err := argrule.Check("hostname", h.Name); err != nil || h.Name == "" {
 		return engine.Change{}, fmt.Errorf("%q is not a host name: use lower case letters, digits, dashes and dots", h.Name)
 	}
 	change, err := h.file().Check(ctx, sys)

@@ -17,14 +17,15 @@ import (
 // HostsEntry manages a line of /etc/hosts: the names have this address and no other.
 // Other lines stay as they are.
 type HostsEntry struct {
-	Address string   `yaml:"address" required:"true" doc:"IPv4 or IPv6 address"`
-	Names   []string `yaml:"names" required:"true" doc:"host names; the first is the canonical one"`
-	State   string   `yaml:"state" doc:"present or absent; default present"`
+	Address string   `yaml:"address" rule:"address" required:"true" doc:"IPv4 or IPv6 address"`
+	Names   []string `yaml:"names" rule:"host" required:"true" doc:"host names; the first is the canonical one"`
+	State   string   `yaml:"state" rule:"in:present,absent" doc:"present or absent; default present"`
 }
 
 const hostsPath = "/etc/hosts"
 
-func (h *HostsEntry) valid() error {
+// Valid implements engine.Validator.
+func (h *HostsEntry) Valid() error {
 	if _, err := netip.ParseAddr(h.Address); err != nil {
 		return fmt.Errorf("address: %w", err)
 	}
@@ -121,12 +122,12 @@ func (h *HostsEntry) file(sys engine.System) (*file.File, bool, error) {
 		return nil, false, nil
 	}
 	want := h.edit(string(data))
-	return &file.File{Path: hostsPath, Content: want, Empty: want == "", Follow: true}, want != string(data), nil
+	return &file.File{Path: hostsPath, Content: new(want), Empty: want == "", Follow: true}, want != string(data), nil
 }
 
 // Check compares /etc/hosts.
 func (h *HostsEntry) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := h.valid(); err != nil {
+	if err := h.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	f, differs, err := h.file(sys)

@@ -14,7 +14,7 @@ import (
 
 // Timezone manages the host's time zone. Running programs read it at their start only.
 type Timezone struct {
-	Name string `yaml:"name" required:"true" doc:"time zone such as Europe/Berlin or UTC; the host must have its data (package tzdata)"`
+	Name string `yaml:"name" rule:"zone" required:"true" doc:"time zone such as Europe/Berlin or UTC; the host must have its data (package tzdata)"`
 }
 
 var _ engine.Module = (*Timezone)(nil)
@@ -38,7 +38,7 @@ func (z *Timezone) parts(sys engine.System, applies bool) ([]engine.Module, erro
 	}
 	parts := []engine.Module{&file.Link{Path: localtime, To: z.target(sys), Force: true}}
 	if _, err := os.Lstat(sys.Path(nameFile)); err == nil {
-		parts = append(parts, &file.File{Path: nameFile, Content: z.Name + "\n"})
+		parts = append(parts, &file.File{Path: nameFile, Content: new(z.Name + "\n")})
 	}
 	return parts, nil
 }

@@ -64,6 +64,9 @@ func (i *Import) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 		if err := c.Forget(ctx, old...); err != nil {
 			return nil, fmt.Errorf("removing older versions of imported images: %w", err)
 		}
+		for _, ref := range old {
+			delete(now.pinned, ref) // its pin is gone with it
+		}
 	}
 	if err := i.pins(sys, now).apply(ctx, c, i.Pin); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,6 +116,9 @@ func (f *fakeContainerd) exec(_ context.Context, cmd engine.Command) (engine.Com
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		words := strings.Fields(args) // NAME io.cri-containerd.pinned=... deployer/pinned-for=...
+		if !slices.Contains(f.refs, words[0]) {
+			return engine.CommandResult{Exit: 1, Stderr: "ctr: image " + strconv.Quote(words[0]) + ": not found\n"}, nil
+		}
 		f.labels[words[0]] = strings.TrimPrefix(words[2], "deployer/pinned-for=")
 		return engine.CommandResult{}, nil
 	}

@@ -14,15 +14,15 @@ import (
 // uses.
 type Import struct {
 	Images []Tarball `yaml:"images" required:"true" doc:"image archives, imported two at a time"`
-	Pin    string    `yaml:"pin" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
-	Ctr    string    `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
-	Socket string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Pin    string    `yaml:"pin" rule:"filename" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
+	Ctr    string    `yaml:"ctr" rule:"path" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket string    `yaml:"socket" rule:"path" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 // Tarball is a tar of one or several images, by docker save or as an OCI layout.
 type Tarball struct {
-	Name string `yaml:"name" doc:"name in output; default the digest"`
-	Blob string `yaml:"blob" required:"true" doc:"hex SHA-256 of the tarball"`
+	Name string `yaml:"name" rule:"line" doc:"name in output; default the digest"`
+	Blob string `yaml:"blob" rule:"sha256" required:"true" doc:"hex SHA-256 of the tarball"`
 	Only bool   `yaml:"only" doc:"remove other versions of the images in the archive; default false"`
 }
 

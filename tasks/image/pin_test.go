@@ -55,3 +55,16 @@ func TestRebuiltImageStaysPinned(t *testing.T) {
 		t.Errorf("%s is pinned for %q", tag, f.labels[tag])
 	}
 }
+
+// TestReplacedImageOfASet: with only, the earlier image of a set is removed with its pin.
+func TestReplacedImageOfASet(t *testing.T) {
+	t.Parallel()
+	f := newContainerd(t, true)
+	first := Tarball{Name: "probe", Only: true, Blob: f.sys.AddBlob(dockerSave(t, "a.b/probe:1"))}
+	second := Tarball{Name: "probe", Only: true, Blob: f.sys.AddBlob(dockerSave(t, "a.b/probe:2"))}
+	tasktest.Converge(t, f.sys, &Import{Pin: "on-top", Images: []Tarball{first}})
+	tasktest.Converge(t, f.sys, &Import{Pin: "on-top", Images: []Tarball{second}})
+	if diff := cmp.Diff([]string{"a.b/probe:2"}, f.refs); diff != "" {
+		t.Error(diff)
+	}
+}

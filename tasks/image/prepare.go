@@ -12,18 +12,18 @@ import (
 
 // Image keeps images of the catalogue in containerd.
 type Image struct {
-	Name    string    `yaml:"name" doc:"name in the catalogue; instead of images"`
-	Version string    `yaml:"version" doc:"version in the catalogue"`
+	Name    string    `yaml:"name" rule:"line" doc:"name in the catalogue; instead of images"`
+	Version string    `yaml:"version" rule:"version" doc:"version in the catalogue"`
 	Images  []Request `yaml:"images" doc:"several images, imported two at a time"`
-	Pin     string    `yaml:"pin" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
-	Ctr     string    `yaml:"ctr" doc:"path of the ctr program; default ctr"`
-	Socket  string    `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Pin     string    `yaml:"pin" rule:"filename" doc:"name of a set of pinned images: the kubelet does not remove them to free disk space; images no longer listed in the task are unpinned. Default none"`
+	Ctr     string    `yaml:"ctr" rule:"path" doc:"path of the ctr program; default ctr"`
+	Socket  string    `yaml:"socket" rule:"path" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 // Request names an image of the catalogue.
 type Request struct {
-	Name    string `yaml:"name" required:"true" doc:"name in the catalogue"`
-	Version string `yaml:"version" required:"true" doc:"version in the catalogue"`
+	Name    string `yaml:"name" rule:"line" required:"true" doc:"name in the catalogue"`
+	Version string `yaml:"version" rule:"version" required:"true" doc:"version in the catalogue"`
 	Only    bool   `yaml:"only" doc:"remove other versions of this image from the host; default false"`
 }
 

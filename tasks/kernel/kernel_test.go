@@ -50,7 +50,7 @@ func TestSysctlErrors(t *testing.T) {
 	for want, s := range map[string]*Sysctl{
 		"the kernel has no setting net.none": {Settings: map[string]string{"net.none": "1"}},
 		"settings is empty":                  {},
-		"may only have":                      {Name: "../x", Settings: map[string]string{"a.b": "1"}},
+		"want a file name":                   {Name: "../x", Settings: map[string]string{"a.b": "1"}},
 	} {
 		if _, _, err := tasktest.Run(t, sys, s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"deployer/argrule"
 	"deployer/engine"
 	"deployer/tasks/file"
 	"deployer/tasks/hostcmd"
@@ -18,8 +19,8 @@ import (
 
 // Modules loads kernel modules, now and at each boot.
 type Modules struct {
-	Names    []string `yaml:"names" required:"true" doc:"names of kernel modules, such as br_netfilter"`
-	Name     string   `yaml:"name" doc:"part of the file's name, /etc/modules-load.d/deployer-NAME.conf; default modules"`
+	Names    []string `yaml:"names" rule:"module" required:"true" doc:"names of kernel modules, such as br_netfilter"`
+	Name     string   `yaml:"name" rule:"filename" doc:"part of the file's name, /etc/modules-load.d/deployer-NAME.conf; default modules"`
 	Optional bool     `yaml:"optional" doc:"ignore modules that are neither built in nor loadable; the output lists them as missing. Default false"`
 }
 
@@ -112,17 +113,25 @@ func (m *Modules) look(sys engine.System) (load, persist, missing []string) {
 func (m *Modules) file(persist []string) *file.File {
 	return &file.File{
 		Path:    "/etc/modules-load.d/deployer-" + cmp.Or(m.Name, "modules") + ".conf",
-		Content: "# Written by deployer.\n" + strings.Join(append(persist, ""), "\n"), Mode: "0644",
+		Content: new("# Written by deployer.\n" + strings.Join(append(persist, ""), "\n")), Mode: "0644",
 	}
+}
+
+// Valid implements engine.Validator.
+func (m *Modules) Valid() error {
+	if len(m.Names) == 0 {
+		return errors.New("names is empty")
+	}
+	if err := argrule.Check("filename", m.Name); err != nil {
+		return fmt.Errorf("name %q: %w", m.Name, err)
+	}
+	return nil
 }
 
 // Check reads the running kernel and the list for the next boot.
 func (m *Modules) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if len(m.Names) == 0 {
-		return engine.Change{}, errors.New("names is empty")
-	}
-	if m.Name != "" && !plainName.MatchString(m.Name) {
-		return engine.Change{}, fmt.Errorf("name %q may only have letters, digits, dots, dashes and underscores", m.Name)
+	if err := m.Valid(); err != nil {
+		return engine.Change{}, err
 	}
 	load, persist, missing := m.look(sys)
 	if len(missing) > 0 && !m.Optional {

@@ -39,11 +39,11 @@ func present(there bool) engine.State {
 const keyValue = "value"
 
 func lookSetting(sys engine.System, key string) (engine.State, error) {
-	raw, err := os.ReadFile(sys.Path(procPath(key)))
+	raw, err := os.ReadFile(sys.Path(ProcPath(key)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return engine.State{keyValue: normal(string(raw))}, err
+	return engine.State{keyValue: Normal(string(raw))}, err
 }
 
 func restoreSetting(_ context.Context, sys engine.System, key string, _, to engine.State) error {

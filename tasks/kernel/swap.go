@@ -13,7 +13,7 @@ import (
 
 // Swap turns swap off, now and after a reboot.
 type Swap struct {
-	State string `yaml:"state" required:"true" doc:"off is the only state; lines of /etc/fstab are commented out, not removed"`
+	State string `yaml:"state" rule:"in:off" required:"true" doc:"off is the only state; lines of /etc/fstab are commented out, not removed"`
 }
 
 const fstab = "/etc/fstab"
@@ -52,13 +52,21 @@ func (s *Swap) file(sys engine.System) (*file.File, bool) {
 		return nil, false
 	}
 	want := withoutSwap(string(data))
-	return &file.File{Path: fstab, Content: want, Follow: true}, want != string(data)
+	return &file.File{Path: fstab, Content: new(want), Follow: true}, want != string(data)
+}
+
+// Valid implements engine.Validator.
+func (s *Swap) Valid() error {
+	if s.State != "off" {
+		return fmt.Errorf("state is %q, want \"off\" (in quotes: YAML takes a bare off for false)", s.State)
+	}
+	return nil
 }
 
 // Check reads /proc/swaps and /etc/fstab.
 func (s *Swap) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if s.State != "off" {
-		return engine.Change{}, fmt.Errorf("state is %q, want \"off\" (in quotes: YAML takes a bare off for false)", s.State)
+	if err := s.Valid(); err != nil {
+		return engine.Change{}, err
 	}
 	var change engine.Change
 	if f, differs := s.file(sys); differs {

@@ -9,19 +9,19 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
+	"deployer/argrule"
 	"deployer/engine"
 	"deployer/tasks/file"
 )
 
 // Sysctl sets kernel settings now and for each boot.
 type Sysctl struct {
-	Name     string            `yaml:"name" doc:"part of the file's name, /etc/sysctl.d/90-deployer-NAME.conf; default settings"`
-	Settings map[string]string `yaml:"settings" required:"true" doc:"setting -> value, as in net.ipv4.ip_forward: \"1\""`
+	Name     string            `yaml:"name" rule:"filename" doc:"part of the file's name, /etc/sysctl.d/90-deployer-NAME.conf; default settings"`
+	Settings map[string]string `yaml:"settings" rule:"line" keys:"sysctl" required:"true" doc:"setting -> value, as in net.ipv4.ip_forward: \"1\""`
 	Optional bool              `yaml:"optional" doc:"leave out settings that this kernel does not have; default false"`
 }
 
@@ -31,11 +31,9 @@ var (
 	_ engine.Module = (*Swap)(nil)
 )
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-
-// procPath returns the file of a setting. As in sysctl(8), dots separate unless a slash
+// ProcPath returns the file of a setting. As in sysctl(8), dots separate unless a slash
 // comes first; then dots are part of names, as in net/ipv4/conf/eth0.100/forwarding.
-func procPath(key string) string {
+func ProcPath(key string) string {
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
 		key = strings.NewReplacer(".", "/", "/", ".").Replace(key)
 	}
@@ -50,12 +48,18 @@ func (s *Sysctl) path() string {
 	return "/etc/sysctl.d/90-deployer-" + name + ".conf"
 }
 
-func (s *Sysctl) valid() error {
-	if s.Name != "" && !plainName.MatchString(s.Name) {
-		return fmt.Errorf("name %q may only have letters, digits, dots, dashes and underscores", s.Name)
+// Valid implements engine.Validator.
+func (s *Sysctl) Valid() error {
+	if err := argrule.Check("filename", s.Name); err != nil {
+		return fmt.Errorf("name %q: %w", s.Name, err)
 	}
 	if len(s.Settings) == 0 {
 		return errors.New("settings is empty")
+	}
+	for key := range s.Settings { // a name that leads upwards is a file outside of /proc/sys
+		if err := argrule.Check("sysctl", key); err != nil || key == "" {
+			return fmt.Errorf("%q is not the name of a kernel setting such as net.ipv4.ip_forward", key)
+		}
 	}
 	return nil
 }
@@ -67,14 +71,14 @@ func (s *Sysctl) file(keys []string) *file.File {
 	for _, key := range keys {
 		fmt.Fprintf(&b, "%s = %s\n", key, s.Settings[key])
 	}
-	return &file.File{Path: s.path(), Content: b.String(), Mode: "0644"}
+	return &file.File{Path: s.path(), Content: new(b.String()), Mode: "0644"}
 }
 
 // look returns the settings for the drop-in and the subset whose current value differs.
 func (s *Sysctl) look(sys engine.System) (keys, differ []string, have map[string]string, err error) {
 	have = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
-		raw, err := os.ReadFile(sys.Path(procPath(key)))
+		raw, err := os.ReadFile(sys.Path(ProcPath(key)))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && s.Optional:
 			continue
@@ -83,21 +87,21 @@ func (s *Sysctl) look(sys engine.System) (keys, differ []string, have map[string
 		case err != nil:
 			return nil, nil, nil, err
 		}
-		have[key] = normal(string(raw))
+		have[key] = Normal(string(raw))
 		keys = append(keys, key)
-		if err != nil || have[key] != normal(s.Settings[key]) {
+		if err != nil || have[key] != Normal(s.Settings[key]) {
 			differ = append(differ, key)
 		}
 	}
 	return keys, differ, have, nil
 }
 
-// normal replaces runs of white space by one space; the kernel separates by tabs.
-func normal(value string) string { return strings.Join(strings.Fields(value), " ") }
+// Normal replaces runs of white space by one space; the kernel separates by tabs.
+func Normal(value string) string { return strings.Join(strings.Fields(value), " ") }
 
 // Check compares the running kernel and the drop-in.
 func (s *Sysctl) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := s.valid(); err != nil {
+	if err := s.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	keys, differ, have, err := s.look(sys)
@@ -145,7 +149,7 @@ func (s *Sysctl) Apply(ctx context.Context, sys engine.System, _ engine.Change) 
 }
 
 func setLive(sys engine.System, key, value string) error {
-	f, err := os.OpenFile(sys.Path(procPath(key)), os.O_WRONLY, 0)
+	f, err := os.OpenFile(sys.Path(ProcPath(key)), os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(value + "\n")
 		err = errors.Join(err, f.Close())

@@ -41,7 +41,7 @@ func (m *Mount) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 		return nil, err
 	}
 	if err := m.act(ctx, sys, verb); err != nil {
-		back := &file.File{Path: fstab, Content: string(old), Empty: len(old) == 0, Follow: true}
+		back := &file.File{Path: fstab, Content: new(string(old)), Empty: len(old) == 0, Follow: true}
 		if undone := write(ctx, sys, back); undone != nil {
 			err = fmt.Errorf("%w; and the line remains in /etc/fstab: %w", err, undone)
 		}

@@ -17,12 +17,12 @@ import (
 
 // Mount manages a mounted file system and its line in /etc/fstab.
 type Mount struct {
-	Path   string `yaml:"path" required:"true" doc:"absolute path of the mount point; created if missing"`
-	Src    string `yaml:"src" doc:"source of the mount: a device, UUID=..., LABEL=..., HOST:/path, tmpfs; required for present and mounted"`
-	Fstype string `yaml:"fstype" doc:"type of the file system: ext4, xfs, nfs, tmpfs, or none for a bind mount; required for present and mounted"`
-	Opts   string `yaml:"opts" doc:"options as in /etc/fstab, separated by commas; default defaults"`
-	Dump   int    `yaml:"dump" doc:"fifth field of /etc/fstab; default 0"`
-	Passno int    `yaml:"passno" doc:"sixth field of /etc/fstab: order of checks at boot; default 0, no check"`
+	Path   string `yaml:"path" rule:"path" required:"true" doc:"absolute path of the mount point; created if missing"`
+	Src    string `yaml:"src" rule:"line" doc:"source of the mount: a device, UUID=..., LABEL=..., HOST:/path, tmpfs; required for present and mounted"`
+	Fstype string `yaml:"fstype" rule:"word" doc:"type of the file system: ext4, xfs, nfs, tmpfs, or none for a bind mount; required for present and mounted"`
+	Opts   string `yaml:"opts" rule:"word" doc:"options as in /etc/fstab, separated by commas; default defaults"`
+	Dump   int    `yaml:"dump" range:"0.." doc:"fifth field of /etc/fstab; default 0"`
+	Passno int    `yaml:"passno" range:"0.." doc:"sixth field of /etc/fstab: order of checks at boot; default 0, no check"`
 	State  string `yaml:"state" enum:"mounted,present,unmounted,absent" doc:"mounted: in /etc/fstab and mounted; present: only in /etc/fstab; unmounted: not mounted, and /etc/fstab is left alone; absent: neither. Default mounted"`
 }
 
@@ -30,7 +30,8 @@ var _ engine.Module = (*Mount)(nil)
 
 const fstab = "/etc/fstab"
 
-func (m *Mount) valid() error {
+// Valid implements engine.Validator.
+func (m *Mount) Valid() error {
 	switch {
 	case !filepath.IsAbs(m.Path) || filepath.Clean(m.Path) != m.Path:
 		return fmt.Errorf("path %q is not absolute and clean", m.Path)
@@ -63,7 +64,7 @@ func (m *Mount) table(sys engine.System) (*file.File, bool, error) {
 	case m.State == "absent":
 		want = withoutLine(want, m.Path)
 	}
-	return &file.File{Path: fstab, Content: want, Empty: want == "", Follow: true}, want != string(data), nil
+	return &file.File{Path: fstab, Content: new(want), Empty: want == "", Follow: true}, want != string(data), nil
 }
 
 // todo returns the needed operation: mount, remount, move (another file system is
@@ -93,7 +94,7 @@ var words = map[string]string{"mount": "mount", "remount": "mount again with oth
 
 // Check compares /etc/fstab and the mounts.
 func (m *Mount) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := m.valid(); err != nil {
+	if err := m.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	table, differs, err := m.table(sys)

@@ -18,15 +18,15 @@ import (
 
 // Package installs or removes packages, all of them in one transaction.
 type Package struct {
-	Name              strictyaml.Texts `yaml:"name" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest means all installed packages. Without a name, update_cache only updates the lists of packages"`
+	Name              strictyaml.Texts `yaml:"name" rule:"package" doc:"name in the host's distribution, or a list of names. \"a=1.2\" wants this version, with apt and dnf also \"a=1.*\", \"a|b\" is satisfied by either and installs the first, \"/path/a.deb\" installs a file that is on the host, \"*\" with state latest means all installed packages. Without a name, update_cache only updates the lists of packages"`
 	State             string           `yaml:"state" enum:"present,latest,absent" doc:"present, absent, or latest: the newest version that the package sources offer. Default present"`
 	UpdateCache       bool             `yaml:"update_cache" doc:"update the lists of packages first, in a dry run too, when they are older than cache_valid_time or than a package source. Otherwise they are updated only when a package is not found. Default false"`
-	CacheValidTime    time.Duration    `yaml:"cache_valid_time" doc:"maximum age of the lists with update_cache; default 1h"`
+	CacheValidTime    time.Duration    `yaml:"cache_valid_time" range:"0s.." doc:"maximum age of the lists with update_cache; default 1h"`
 	InstallRecommends bool             `yaml:"install_recommends" doc:"install recommended packages too; default false"`
 	AllowDowngrade    bool             `yaml:"allow_downgrade" doc:"downgrade to a given older version; dnf always does. Default false"`
 	Purge             bool             `yaml:"purge" doc:"with state absent and apt: also remove the configuration files. Default false"`
 	Autoremove        bool             `yaml:"autoremove" doc:"with state absent: also remove packages that were installed only for the removed ones. Default false"`
-	LockTimeout       time.Duration    `yaml:"lock_timeout" doc:"maximum wait for another package manager, such as unattended upgrades; default 10m"`
+	LockTimeout       time.Duration    `yaml:"lock_timeout" range:"0s.." doc:"maximum wait for another package manager, such as unattended upgrades; default 10m"`
 }
 
 var _ engine.Module = (*Package)(nil)
@@ -46,14 +46,24 @@ func (p *Package) options() options {
 	return options{p.InstallRecommends, p.AllowDowngrade, p.Purge, p.Autoremove, cmp.Or(p.LockTimeout, defaultLockTimeout)}
 }
 
+// Valid implements engine.Validator.
+func (p *Package) Valid() error {
+	if p.Name == nil && !p.UpdateCache {
+		return errors.New("name is missing: give the packages")
+	}
+	_, err := p.wants()
+	return err
+}
+
 // Check queries the package database, and the package sources only where it must.
 func (p *Package) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if err := p.Valid(); err != nil {
+		return engine.Change{}, err
+	}
 	wants, err := p.wants()
 	switch {
 	case err != nil:
 		return engine.Change{}, err
-	case p.Name == nil && !p.UpdateCache:
-		return engine.Change{}, errors.New("name is missing: give the packages")
 	case len(wants) == 0 && !p.UpdateCache:
 		return engine.Change{}, nil
 	}

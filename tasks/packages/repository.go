@@ -18,20 +18,20 @@ import (
 // it. Arguments for other package managers than the host's are ignored, so that one
 // task can serve several distributions.
 type Repository struct {
-	Name          string            `yaml:"name" required:"true" doc:"name of the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
-	Description   string            `yaml:"description" doc:"description for people; default the name"`
-	URL           strictyaml.Texts  `yaml:"url" doc:"URL of the packages, or a list; required unless mirrorlist or metalink is given"`
-	Mirrorlist    string            `yaml:"mirrorlist" doc:"dnf and zypper: URL of a list of mirrors"`
-	Metalink      string            `yaml:"metalink" doc:"dnf: URL of a metalink"`
-	Types         strictyaml.Texts  `yaml:"types" doc:"apt: deb, deb-src or both; default deb"`
-	Suites        strictyaml.Texts  `yaml:"suites" doc:"apt: suites as in bookworm, or a path that ends in / for a source without them; required there"`
-	Components    strictyaml.Texts  `yaml:"components" doc:"apt: as in main; required unless the suite is a path"`
-	Architectures strictyaml.Texts  `yaml:"architectures" doc:"apt: as in amd64; default those of the host"`
-	Key           string            `yaml:"key" doc:"public key of the signature, as text that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----"`
-	KeyFile       string            `yaml:"key_file" doc:"absolute path of the public key on the host; instead of key"`
+	Name          string            `yaml:"name" rule:"filename" required:"true" doc:"name of the files: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
+	Description   string            `yaml:"description" rule:"line" doc:"description for people; default the name"`
+	URL           strictyaml.Texts  `yaml:"url" rule:"uri" doc:"URL of the packages, or a list; required unless mirrorlist or metalink is given"`
+	Mirrorlist    string            `yaml:"mirrorlist" rule:"uri" doc:"dnf and zypper: URL of a list of mirrors"`
+	Metalink      string            `yaml:"metalink" rule:"uri" doc:"dnf: URL of a metalink"`
+	Types         strictyaml.Texts  `yaml:"types" rule:"in:deb,deb-src" doc:"apt: deb, deb-src or both; default deb"`
+	Suites        strictyaml.Texts  `yaml:"suites" rule:"word" doc:"apt: suites as in bookworm, or a path that ends in / for a source without them; required there"`
+	Components    strictyaml.Texts  `yaml:"components" rule:"word" doc:"apt: as in main; required unless the suite is a path"`
+	Architectures strictyaml.Texts  `yaml:"architectures" rule:"word" doc:"apt: as in amd64; default those of the host"`
+	Key           string            `yaml:"key" rule:"own" doc:"public key of the signature, as text that begins with -----BEGIN PGP PUBLIC KEY BLOCK-----"`
+	KeyFile       string            `yaml:"key_file" rule:"path" doc:"absolute path of the public key on the host; instead of key"`
 	Trusted       bool              `yaml:"trusted" doc:"accept an unsigned source; default false"`
 	Enabled       bool              `yaml:"enabled" default:"true" doc:"false: the source is configured but not used"`
-	Options       map[string]string `yaml:"options" doc:"additional lines of the file, in the words of the package manager; default none"`
+	Options       map[string]string `yaml:"options" rule:"line" keys:"directive" doc:"additional lines of the file, in the words of the package manager; default none"`
 	UpdateCache   bool              `yaml:"update_cache" default:"true" doc:"update the lists of this source after a change, so that a wrong URL or key fails this task"`
 	State         string            `yaml:"state" enum:"present,absent" doc:"present or absent; absent removes the key too. Default present"`
 }
@@ -45,7 +45,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 const armour = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
-func (r *Repository) valid() error {
+// Valid implements engine.Validator.
+func (r *Repository) Valid() error {
 	switch {
 	case !plainName.MatchString(r.Name):
 		return fmt.Errorf("name %q may only have letters, digits, dots, dashes and underscores", r.Name)
@@ -65,7 +66,7 @@ func (r *Repository) valid() error {
 
 // Check compares the files of the source and of its key.
 func (r *Repository) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := r.valid(); err != nil {
+	if err := r.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	m, err := detect(sys, (&Package{}).options())
@@ -104,12 +105,12 @@ func (r *Repository) files(m manager) ([]*file.File, error) {
 	keyPath := r.KeyFile
 	if r.Key != "" {
 		keyPath = key.Path
-		key.Content = strings.TrimSpace(r.Key) + "\n"
+		key.Content = new(strings.TrimSpace(r.Key) + "\n")
 	} else {
 		key.State = "absent" // an earlier version of the task may have had a key
 	}
-	var err error
-	source.Content, err = place.write(r, keyPath)
+	content, err := place.write(r, keyPath)
+	source.Content = &content
 	return []*file.File{key, source}, err
 }
 

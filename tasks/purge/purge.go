@@ -20,9 +20,9 @@ import (
 // Purge removes the files of a directory that are not listed and whose first line, or first
 // key in JSON, marks them as written by deployer. Other files stay.
 type Purge struct {
-	Path  string   `yaml:"path" required:"true" doc:"absolute path of the directory; a missing directory is no error"`
-	Files string   `yaml:"files" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`
-	Keep  []string `yaml:"keep" doc:"paths below path that stay"`
+	Path  string   `yaml:"path" rule:"path" required:"true" doc:"absolute path of the directory; a missing directory is no error"`
+	Files string   `yaml:"files" rule:"below-glob" default:"*" doc:"pattern of files below path, such as *.yaml or */hosts.toml; a directory that becomes empty is removed. Default *"`
+	Keep  []string `yaml:"keep" rule:"below" doc:"paths below path that stay"`
 	Units bool     `yaml:"units" doc:"the files are systemd units; each is stopped and disabled first. Default false"`
 	// Secret is true for a directory in which some files have credentials.
 	Secret bool `yaml:"secret" doc:"files are credentials: their backups expire after 7 days, and deployer runs purge removes them. Default false"`
@@ -92,7 +92,7 @@ func (p *Purge) Check(ctx context.Context, sys engine.System) (engine.Change, er
 			change.Effects = append(change.Effects, stop.Effects...)
 		}
 		change.Effects = append(change.Effects, engine.Effect{
-			Kind: engine.EffectFile, Target: path, Action: "remove: the inventory no longer asks for it", Secret: p.Secret,
+			Kind: engine.EffectFile, Target: path, Action: "remove", Reason: "the inventory no longer asks for it", Secret: p.Secret,
 		})
 	}
 	return change, nil

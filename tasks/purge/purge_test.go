@@ -151,6 +151,7 @@ type leaving struct {
 }
 
 func (l *leaving) WouldChange(string) bool            { return l.would }
+func (l *leaving) CheckOnly() bool                    { return true }
 func (l *leaving) WouldCreate(string) bool            { return false }
 func (l *leaving) PurgeModule(all bool) engine.Module { return &agentPurge{l, all} }
 

@@ -28,10 +28,10 @@ const goesDown = 2 * time.Minute
 
 // Reboot reboots the host unless it has rebooted since the step first requested it.
 type Reboot struct {
-	Step    string        `yaml:"step" required:"true" doc:"id of the requesting step, the same in the next run of the playbook"`
-	Resumes string        `yaml:"resumes" doc:"run that this one continues: its reboot of the host counts. Default none"`
-	Msg     string        `yaml:"msg" doc:"message to logged-in users; default none"`
-	Command hostcmd.Words `yaml:"command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
+	Step    string        `yaml:"step" rule:"line" required:"true" doc:"id of the requesting step, the same in the next run of the playbook"`
+	Resumes string        `yaml:"resumes" rule:"line" doc:"run that this one continues: its reboot of the host counts. Default none"`
+	Msg     string        `yaml:"msg" rule:"text" doc:"message to logged-in users; default none"`
+	Command hostcmd.Words `yaml:"command" rule:"text" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
 	Done    bool          `yaml:"done" doc:"record that the step has ended, without a reboot. Default false"`
 }
 

@@ -15,9 +15,9 @@ import (
 
 // Part reads a range of bytes of a file, of any content.
 type Part struct {
-	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
-	Offset int64  `yaml:"offset" doc:"offset of the range in bytes; default 0"`
-	Bytes  int64  `yaml:"bytes" doc:"length of the range in bytes; at most and by default 2097152"`
+	Path   string `yaml:"path" rule:"path" required:"true" doc:"absolute path on the host"`
+	Offset int64  `yaml:"offset" range:"0.." doc:"offset of the range in bytes; default 0"`
+	Bytes  int64  `yaml:"bytes" range:"0.." doc:"length of the range in bytes; at most and by default 2097152"`
 	Follow bool   `yaml:"follow" doc:"follow symbolic links of other users; default false"`
 }
 

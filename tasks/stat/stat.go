@@ -19,7 +19,7 @@ import (
 
 // Stat describes a path.
 type Stat struct {
-	Path   string `yaml:"path" required:"true" doc:"absolute path on the host"`
+	Path   string `yaml:"path" rule:"path" required:"true" doc:"absolute path on the host"`
 	Follow bool   `yaml:"follow" doc:"describe the target of a symbolic link, and follow links of other users; default false"`
 	// OnlyTrusted is for callers that read the file afterwards.
 	OnlyTrusted bool `yaml:"only_trusted" doc:"with follow: a symbolic link of another user to a path that this user does not own is an error; default false"`
@@ -28,10 +28,10 @@ type Stat struct {
 
 // Read reads whole files.
 type Read struct {
-	Paths     []string `yaml:"paths" required:"true" doc:"absolute paths on the host"`
+	Paths     []string `yaml:"paths" rule:"path" required:"true" doc:"absolute paths on the host"`
 	MissingOK bool     `yaml:"missing_ok" doc:"leave out files that do not exist instead of failing; default false"`
 	Follow    bool     `yaml:"follow" doc:"follow symbolic links of other users; default false"`
-	MaxBytes  int64    `yaml:"max_bytes" doc:"maximum size of a file in bytes; default 1048576"`
+	MaxBytes  int64    `yaml:"max_bytes" range:"0.." doc:"maximum size of a file in bytes; default 1048576"`
 }
 
 var (

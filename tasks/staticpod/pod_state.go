@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"deployer/engine"
 	"deployer/tasks/containerd"
 )
 
@@ -57,8 +58,9 @@ func look(ctx context.Context, c containerd.Client, m manifest) (podState, error
 	return seen, nil
 }
 
-// problem returns nil when every container of the pod runs.
-func (s podState) problem(ctx context.Context, c containerd.Client, m manifest) error {
+// problem returns nil when every container of the pod runs, and a *staleMountError when one has
+// a deleted directory mounted.
+func (s podState) problem(ctx context.Context, sys engine.System, c containerd.Client, m manifest) error {
 	switch {
 	case s.uid == "" && len(s.pids) > 0:
 		return fmt.Errorf("the kubelet still runs pod %s as an older manifest says", m.Metadata.Name)
@@ -72,6 +74,9 @@ func (s podState) problem(ctx context.Context, c containerd.Client, m manifest) 
 		}
 		if id == "" {
 			return fmt.Errorf("container %s of pod %s does not run yet", container.Name, m.Metadata.Name)
+		}
+		if path := staleMount(sys, m, container, s.up[id]); path != "" {
+			return &staleMountError{id: id, name: container.Name, path: path}
 		}
 	}
 	return nil
@@ -103,8 +108,11 @@ func quote(s string) string {
 }
 
 type sandbox struct {
-	uid         string
+	uid         string // of the pod
+	namespace   string // of the pod
+	name        string // of the pod
 	annotations map[string]string
+	nameServers []string
 }
 
 // parseSandbox parses the output of ctr containers info. The description of the
@@ -126,16 +134,22 @@ func parseSandbox(out string) (sandbox, error) {
 		Metadata struct {
 			Config struct {
 				Metadata struct {
-					UID string `json:"uid"`
+					UID       string `json:"uid"`
+					Namespace string `json:"namespace"`
+					Name      string `json:"name"`
 				} `json:"metadata"`
 				Annotations map[string]string `json:"annotations"`
+				DNS         struct {
+					Servers []string `json:"servers"`
+				} `json:"dns_config"`
 			}
 		}
 	}
 	if err := json.Unmarshal(ext.Value, &meta); err != nil {
 		return sandbox{}, err
 	}
-	return sandbox{uid: meta.Metadata.Config.Metadata.UID, annotations: meta.Metadata.Config.Annotations}, nil
+	config := meta.Metadata.Config
+	return sandbox{uid: config.Metadata.UID, namespace: config.Metadata.Namespace, name: config.Metadata.Name, annotations: config.Annotations, nameServers: config.DNS.Servers}, nil
 }
 
 // parseTasks reads the running tasks from ctr tasks ls, with their processes.

@@ -28,12 +28,12 @@ const HashAnnotation = "deployer/hash"
 // kubelet only answers clients that the API server authenticates, and the API server
 // is one of the pods.
 type Ready struct {
-	Manifest  string          `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
+	Manifest  string          `yaml:"manifest" rule:"path" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
 	Health    *httpcheck.HTTP `yaml:"health" doc:"request that the pod must answer; default none"`
-	Timeout   time.Duration   `yaml:"timeout" doc:"maximum wait; default 2m"`
+	Timeout   time.Duration   `yaml:"timeout" range:"0s.." doc:"maximum wait; default 2m"`
 	MissingOK bool            `yaml:"missing_ok" doc:"do not fail when the manifest does not exist. Default false"`
-	Ctr       string          `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
-	Socket    string          `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Ctr       string          `yaml:"ctr" rule:"path" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket    string          `yaml:"socket" rule:"path" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 var _ engine.Module = (*Ready)(nil)
@@ -55,10 +55,32 @@ type manifest struct {
 		Annotations map[string]string `yaml:"annotations"`
 	} `yaml:"metadata"`
 	Spec struct {
-		Containers []struct {
-			Name string `yaml:"name"`
-		} `yaml:"containers"`
+		Containers []container `yaml:"containers"`
+		Volumes    []struct {
+			Name     string `yaml:"name"`
+			HostPath struct {
+				Path string `yaml:"path"`
+			} `yaml:"hostPath"`
+		} `yaml:"volumes"`
 	} `yaml:"spec"`
+}
+
+type container struct {
+	Name         string `yaml:"name"`
+	VolumeMounts []struct {
+		Name      string `yaml:"name"`
+		MountPath string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
+}
+
+// hostPath returns the path on the host of a volume; empty for other volumes.
+func (m manifest) hostPath(volume string) string {
+	for _, v := range m.Spec.Volumes {
+		if v.Name == volume {
+			return v.HostPath.Path
+		}
+	}
+	return ""
 }
 
 func (r *Ready) read(sys engine.System) (manifest, error) {
@@ -80,13 +102,23 @@ func (r *Ready) read(sys engine.System) (manifest, error) {
 	return m, nil
 }
 
-// Check checks once. In a dry run the manifest may not exist yet.
+// Check checks once. In a dry run the manifest may not exist yet. A container that has a deleted
+// directory mounted is restarted, unless the pod is replaced anyway.
 func (r *Ready) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	if !filepath.IsAbs(r.Manifest) {
 		return engine.Change{}, fmt.Errorf("manifest %q is not an absolute path", r.Manifest)
 	}
 	m, err := r.read(sys)
-	if err == nil && r.look(ctx, sys, m) == nil || r.MissingOK && errors.Is(err, fs.ErrNotExist) {
+	if r.MissingOK && errors.Is(err, fs.ErrNotExist) {
+		return engine.NoChange(nil), nil
+	}
+	if err == nil {
+		err = r.runs(ctx, sys, m)
+	}
+	if stale, ok := errors.AsType[*staleMountError](err); ok && !wouldChange(sys, r.Manifest) {
+		return engine.Changed(stale.effect(m)), nil
+	}
+	if err == nil && r.answers(ctx, sys) == nil {
 		return engine.NoChange(nil), nil
 	}
 	return engine.Change{Needed: true, Wait: true}, nil
@@ -98,25 +130,38 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 	if err != nil {
 		return nil, err
 	}
+	if err := r.renewMounts(ctx, sys, m); err != nil {
+		return nil, err
+	}
 	timeout := cmp.Or(r.Timeout, defaultTimeout)
 	began := time.Now()
 	err = httpcheck.Poll(ctx, timeout, glanceEvery, sys.Progress, (&watch{ready: r, sys: sys, manifest: m}).try)
 	if err != nil {
 		return nil, &engine.Failure{
-			Message: fmt.Sprintf("static pod %s is not up after %s: %v", m.Metadata.Name, time.Since(began).Round(time.Second), err),
+			Message: fmt.Sprintf("static pod %s is not up after %s: %v%s", m.Metadata.Name, time.Since(began).Round(time.Second), err, r.copies(sys, m)),
 			Detail:  logOf(sys, m, err),
 		}
 	}
 	return engine.Output{"elapsed_seconds": time.Since(began).Seconds()}, nil
 }
 
-// look returns nil when the pod runs and responds. The request comes first: it is
-// the cheapest check, and on a new host the last to succeed.
-func (r *Ready) look(ctx context.Context, sys engine.System, m manifest) error {
-	if err := r.answers(ctx, sys); err != nil {
-		return err
+// renewMounts ends the containers that have deleted directories mounted; the kubelet starts
+// others in their place.
+func (r *Ready) renewMounts(ctx context.Context, sys engine.System, m manifest) error {
+	stale, ok := errors.AsType[*staleMountError](r.runs(ctx, sys, m))
+	if !ok {
+		return nil
 	}
-	return r.runs(ctx, sys, m)
+	if _, err := r.containerd(sys).Run(ctx, "tasks", "kill", "--signal", "SIG"+signalEnd, stale.id); err != nil {
+		return fmt.Errorf("ending container %s, which has the deleted %s mounted: %w", stale.name, stale.path, err)
+	}
+	return nil
+}
+
+// wouldChange reports whether an earlier step of a dry run would change a path.
+func wouldChange(sys engine.System, path string) bool {
+	view, ok := sys.(engine.DryRunView)
+	return ok && view.WouldChange(path)
 }
 
 func (r *Ready) answers(ctx context.Context, sys engine.System) error {
@@ -133,7 +178,7 @@ func (r *Ready) runs(ctx context.Context, sys engine.System, m manifest) error {
 	if err != nil {
 		return err
 	}
-	return seen.problem(ctx, c, m)
+	return seen.problem(ctx, sys, c, m)
 }
 
 func (r *Ready) containerd(sys engine.System) containerd.Client {

@@ -145,7 +145,7 @@ func TestPodState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = r.look(t.Context(), sys, m)
+			err = r.runs(t.Context(), sys, m)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

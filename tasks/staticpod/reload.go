@@ -22,14 +22,14 @@ import (
 // configuration was accepted. A container that starts after a change of the files needs
 // no reload.
 type Reload struct {
-	Manifest  string        `yaml:"manifest" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
-	Container string        `yaml:"container" doc:"container whose main process gets the signal; default the first container of the manifest"`
-	Files     []string      `yaml:"files" required:"true" doc:"absolute paths of the program's configuration files on the host"`
-	Signal    string        `yaml:"signal" doc:"HUP, USR1 or USR2; or TERM for a program that reads its files only when it starts: it ends, and the kubelet starts it again. Default HUP"`
-	Timeout   time.Duration `yaml:"timeout" doc:"maximum wait for new worker processes; default 30s, with TERM 2m for the new container"`
+	Manifest  string        `yaml:"manifest" rule:"path" required:"true" doc:"absolute path of the manifest; it must carry the annotation deployer/hash"`
+	Container string        `yaml:"container" rule:"hostname" doc:"container whose main process gets the signal; default the first container of the manifest"`
+	Files     []string      `yaml:"files" rule:"path" required:"true" doc:"absolute paths of the program's configuration files on the host"`
+	Signal    string        `yaml:"signal" rule:"in:HUP,USR1,USR2,TERM" doc:"HUP, USR1 or USR2; or TERM for a program that reads its files only when it starts: it ends, and the kubelet starts it again. Default HUP"`
+	Timeout   time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait for new worker processes; default 30s, with TERM 2m for the new container"`
 	MissingOK bool          `yaml:"missing_ok" doc:"do not fail when the manifest does not exist. Default false"`
-	Ctr       string        `yaml:"ctr" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
-	Socket    string        `yaml:"socket" doc:"containerd's socket; default /run/containerd/containerd.sock"`
+	Ctr       string        `yaml:"ctr" rule:"path" doc:"path of the ctr program; default /usr/local/bin/ctr, else ctr from the search path"`
+	Socket    string        `yaml:"socket" rule:"path" doc:"containerd's socket; default /run/containerd/containerd.sock"`
 }
 
 var (
@@ -57,14 +57,15 @@ type target struct {
 
 // Check reports whether the container has not read the files since they changed.
 func (r *Reload) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := r.validate(); err != nil {
+	if err := r.Valid(); err != nil {
 		return engine.Change{}, err
 	}
-	if view, ok := sys.(engine.DryRunView); ok && view.WouldChange(r.Manifest) {
+	if wouldChange(sys, r.Manifest) {
 		return engine.NoChange(nil), nil // the pod that starts then reads the files
 	}
 	t, err := r.target(ctx, sys)
-	if _, dry := sys.(engine.DryRunView); errors.Is(err, fs.ErrNotExist) && (r.MissingOK || dry) {
+	view, ok := sys.(engine.DryRunView)
+	if dry := ok && view.CheckOnly(); errors.Is(err, fs.ErrNotExist) && (r.MissingOK || dry) {
 		return engine.NoChange(nil), nil
 	}
 	if err != nil || t.container == "" {
@@ -74,16 +75,18 @@ func (r *Reload) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	if err != nil || changed == "" {
 		return engine.NoChange(nil), err
 	}
-	action := "reload: it has not read " + changed + " since it changed"
-	if r.signal() == signalEnd {
-		action = "restart: it started before " + changed + " changed"
+	effect := engine.Effect{
+		Kind: engine.EffectRestart, Target: "static pod " + t.manifest.Metadata.Name,
+		Action: "reload", Reason: "it has not read " + changed + " since it changed",
 	}
-	return engine.Change{Needed: true, Effects: []engine.Effect{{
-		Kind: engine.EffectRestart, Target: "static pod " + t.manifest.Metadata.Name, Action: action,
-	}}}, nil
+	if r.signal() == signalEnd {
+		effect.Action, effect.Reason = "restart", "it started before "+changed+" changed"
+	}
+	return engine.Changed(effect), nil
 }
 
-func (r *Reload) validate() error {
+// Valid implements engine.Validator.
+func (r *Reload) Valid() error {
 	for _, path := range append([]string{r.Manifest}, r.Files...) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("path %q is not absolute", path)

@@ -54,7 +54,7 @@ func TestReloadIsNeededOnce(t *testing.T) {
 	}
 	writeConfig(t, sys, "changed")
 	change := tasktest.Check(t, sys, newReload())
-	if !change.Needed || len(change.Effects) != 1 || !strings.Contains(change.Effects[0].Action, configPath) {
+	if !change.Needed || len(change.Effects) != 1 || !strings.Contains(change.Effects[0].Reason, configPath) {
 		t.Fatalf("change %+v, want a reload that names %s", change, configPath)
 	}
 	var sent string

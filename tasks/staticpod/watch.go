@@ -85,7 +85,7 @@ func (w *watch) look(ctx context.Context) {
 	seen, err := look(ctx, c, w.manifest)
 	if err == nil {
 		w.old.follow(w.sys, w.ready.Manifest, seen)
-		err = seen.problem(ctx, c, w.manifest)
+		err = seen.problem(ctx, w.sys, c, w.manifest)
 	}
 	w.last = err
 	w.next = time.Now().Add(w.pause)

@@ -79,7 +79,7 @@ func Converge(t testing.TB, sys engine.System, m engine.Module) engine.Change {
 func Actions(change engine.Change) []string {
 	var out []string
 	for _, e := range change.Effects {
-		out = append(out, e.Target+": "+e.Action)
+		out = append(out, e.Target+": "+e.Phrase())
 	}
 	return out
 }

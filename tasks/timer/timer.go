@@ -23,18 +23,18 @@ import (
 // Timer manages a systemd timer and the service that it starts, as units in
 // /etc/systemd/system.
 type Timer struct {
-	Name             string            `yaml:"name" required:"true" doc:"name of the units, NAME.timer and NAME.service"`
-	Description      string            `yaml:"description" doc:"description for people; default the name"`
-	Command          hostcmd.Words     `yaml:"command" doc:"program with an absolute path and its arguments, as a list or a text, without a shell. Required for present"`
-	OnCalendar       strictyaml.Texts  `yaml:"on_calendar" doc:"time of the runs, such as daily or Mon..Fri 03:00, or a list; see systemd.time(7)"`
-	OnBoot           time.Duration     `yaml:"on_boot" doc:"delay after the boot; may be combined with on_calendar. Default: no run at boot"`
-	Every            time.Duration     `yaml:"every" doc:"interval since the start of the last run, or since the boot; default none"`
-	RandomizedDelay  time.Duration     `yaml:"randomized_delay" doc:"maximum random delay, so that hosts do not start at the same time; default none"`
+	Name             string            `yaml:"name" rule:"unit" required:"true" doc:"name of the units, NAME.timer and NAME.service"`
+	Description      string            `yaml:"description" rule:"line" doc:"description for people; default the name"`
+	Command          hostcmd.Words     `yaml:"command" rule:"text" doc:"program with an absolute path and its arguments, as a list or a text, without a shell. Required for present"`
+	OnCalendar       strictyaml.Texts  `yaml:"on_calendar" rule:"calendar" doc:"time of the runs, such as daily or Mon..Fri 03:00, or a list; see systemd.time(7)"`
+	OnBoot           time.Duration     `yaml:"on_boot" range:"0s.." doc:"delay after the boot; may be combined with on_calendar. Default: no run at boot"`
+	Every            time.Duration     `yaml:"every" range:"0s.." doc:"interval since the start of the last run, or since the boot; default none"`
+	RandomizedDelay  time.Duration     `yaml:"randomized_delay" range:"0s.." doc:"maximum random delay, so that hosts do not start at the same time; default none"`
 	Persistent       bool              `yaml:"persistent" doc:"with on_calendar: run at boot if a run was missed while the host was off. Default false"`
-	User             string            `yaml:"user" doc:"user who runs the command; default root"`
-	WorkingDirectory string            `yaml:"working_directory" doc:"absolute path; default /"`
-	Environment      map[string]string `yaml:"environment" doc:"environment variables, readable by every user of the host"`
-	Service          map[string]string `yaml:"service" doc:"additional lines of the [Service] section, as in MemoryMax: 1G; default none"`
+	User             string            `yaml:"user" rule:"owner" doc:"user who runs the command; default root"`
+	WorkingDirectory string            `yaml:"working_directory" rule:"path" doc:"absolute path; default /"`
+	Environment      map[string]string `yaml:"environment" rule:"line" keys:"environment" doc:"environment variables, readable by every user of the host"`
+	Service          map[string]string `yaml:"service" rule:"line" keys:"directive" doc:"additional lines of the [Service] section, as in MemoryMax: 1G; default none"`
 	State            string            `yaml:"state" enum:"present,absent" doc:"present (enabled and started) or absent. Default present"`
 }
 
@@ -42,7 +42,8 @@ var _ engine.Module = (*Timer)(nil)
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 
-func (t *Timer) valid() error {
+// Valid implements engine.Validator.
+func (t *Timer) Valid() error {
 	switch {
 	case !plainName.MatchString(t.Name) || strings.HasSuffix(t.Name, ".timer") || strings.HasSuffix(t.Name, ".service"):
 		return fmt.Errorf("%q is not the name of a unit without its suffix", t.Name)
@@ -153,7 +154,7 @@ func (t *Timer) parts() []engine.Module {
 
 // Check compares the units, and has systemd validate the times.
 func (t *Timer) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := t.valid(); err != nil {
+	if err := t.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if len(t.OnCalendar) > 0 && t.State != "absent" {

@@ -34,7 +34,7 @@ func (u *Unit) Apply(ctx context.Context, sys engine.System, change engine.Chang
 	if err != nil {
 		return nil, err
 	}
-	act, err := u.decide(sys, now)
+	act, err := u.decide(ctx, sys, now)
 	if err != nil {
 		return nil, err
 	}

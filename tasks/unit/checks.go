@@ -12,7 +12,7 @@ import (
 // Checks checks that units run. A unit that does not run is a row of the output, not
 // a failure.
 type Checks struct {
-	Units []string `yaml:"units" required:"true" doc:"names of units with suffix, such as etcd.service"`
+	Units []string `yaml:"units" rule:"unit" required:"true" doc:"names of units with suffix, such as etcd.service"`
 }
 
 var _ engine.Module = (*Checks)(nil)

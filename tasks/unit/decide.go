@@ -1,9 +1,12 @@
 package unit
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/hostcmd"
 	"deployer/tasks/receipt"
 )
 
@@ -15,14 +18,12 @@ func (a action) effect(unit string) engine.Effect {
 	if a.verb == "restart" || a.verb == "reload" {
 		e.Kind = engine.EffectRestart
 	}
-	if a.why != "" {
-		e.Action += ": " + a.why
-	}
+	e.Reason = a.why
 	return e
 }
 
 // decide returns the action for a unit in this status; an empty verb for none.
-func (u *Unit) decide(sys engine.System, now status) (action, error) {
+func (u *Unit) decide(ctx context.Context, sys engine.System, now status) (action, error) {
 	if u.OnlyIfUp && !now.up() && now.Active != "failed" && now.Active != "activating" {
 		return action{}, nil
 	}
@@ -40,12 +41,12 @@ func (u *Unit) decide(sys engine.System, now status) (action, error) {
 		}
 		return action{verb: "reload"}, nil
 	case "started":
-		return u.decideStarted(sys, now)
+		return u.decideStarted(ctx, sys, now)
 	}
 	return action{}, nil
 }
 
-func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
+func (u *Unit) decideStarted(ctx context.Context, sys engine.System, now status) (action, error) {
 	began := now.up() || u.NoBlock && now.Active == "activating"
 	switch {
 	case !began && now.waits():
@@ -68,10 +69,25 @@ func (u *Unit) decideStarted(sys engine.System, now status) (action, error) {
 		return action{verb: "restart", why: "it started before " + changed + " changed"}, nil
 	}
 	changed, err = receipt.Unread(sys, u.ReloadIfOlderThan, rec.Reload, func() (time.Time, error) { return wall(max(now.Started, now.Changed)), nil })
-	if err != nil || changed == "" {
+	if err != nil {
 		return action{}, err
 	}
+	if changed == "" {
+		return u.decideEffect(ctx, sys)
+	}
 	return action{verb: "reload", why: "it has not read " + changed + " since it changed"}, nil
+}
+
+// decideEffect restarts a unit whose effect is gone although it is up.
+func (u *Unit) decideEffect(ctx context.Context, sys engine.System) (action, error) {
+	if len(u.RestartUnless) == 0 {
+		return action{}, nil
+	}
+	r, err := sys.Run(ctx, engine.Command{Argv: u.RestartUnless})
+	if err != nil || r.Exit == 0 {
+		return action{}, err
+	}
+	return action{verb: "restart", why: fmt.Sprintf("it is up without its effect: %s fails", hostcmd.Quote(u.RestartUnless))}, nil
 }
 
 // marks is the receipt of a unit: the files that the process of this invocation has

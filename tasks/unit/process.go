@@ -11,7 +11,7 @@ import (
 // the host's wall clock in RFC 3339 with nanoseconds, comparable with times of other
 // processes of the host.
 type Process struct {
-	Name string `yaml:"name" required:"true" doc:"name of the unit with suffix, such as kubelet.service"`
+	Name string `yaml:"name" rule:"unit" required:"true" doc:"name of the unit with suffix, such as kubelet.service"`
 	Log  bool   `yaml:"log" doc:"also return the last 20 lines of the unit's journal. Default false"`
 }
 

@@ -18,23 +18,25 @@ import (
 // Unit is a systemd unit with its wanted state. The module runs daemon-reload
 // whenever a file of the unit is newer than the loaded one.
 type Unit struct {
-	Name               string         `yaml:"name" doc:"name of the unit, such as etcd.service; a name without suffix is a service. Optional when only daemon_reload: true is given"`
-	Content            string         `yaml:"content" doc:"content of the unit file in /etc/systemd/system; default: another task or package provides the file. A change restarts a started unit"`
+	Name               string         `yaml:"name" rule:"unit" doc:"name of the unit, such as etcd.service; a name without suffix is a service. Optional when only daemon_reload: true is given"`
+	Content            string         `yaml:"content" rule:"text" doc:"content of the unit file in /etc/systemd/system; default: another task or package provides the file. A change restarts a started unit"`
 	Enabled            *bool          `yaml:"enabled" doc:"start at boot; default: unchanged"`
 	Masked             *bool          `yaml:"masked" doc:"prevent any start of the unit (systemctl mask), or permit starts again; default: unchanged"`
 	DaemonReload       bool           `yaml:"daemon_reload" doc:"run systemctl daemon-reload first. That happens anyway when files of the unit are newer than the loaded ones. Default false"`
-	State              string         `yaml:"state" doc:"started, stopped, restarted or reloaded; the last two act in every run. Default: unchanged"`
+	State              string         `yaml:"state" rule:"in:started,stopped,restarted,reloaded" doc:"started, stopped, restarted or reloaded; the last two act in every run. Default: unchanged"`
 	OnlyIfUp           bool           `yaml:"only_if_up" doc:"with state started, restarted or reloaded: do not start a unit that somebody has stopped; start one that failed. Default false"`
 	NoBlock            bool           `yaml:"no_block" doc:"do not wait until the unit is up, only until it began to start; for members that need each other. Default false"`
-	RestartIfOlderThan []string       `yaml:"restart_if_older_than" doc:"paths; with state started, restart when the running process began before one of them changed. This also repairs a run that was killed between a change and its restart"`
-	ReloadIfOlderThan  []string       `yaml:"reload_if_older_than" doc:"paths, as in restart_if_older_than; the unit is reloaded instead of restarted"`
-	StableFor          *time.Duration `yaml:"stable_for" doc:"time that the unit must stay up after a start to count as started; default 1s, or 0s for Type=notify units, which report their readiness"`
-	Timeout            time.Duration  `yaml:"timeout" doc:"maximum wait until the unit is up and stable; default 90s"`
+	RestartIfOlderThan []string       `yaml:"restart_if_older_than" rule:"path" doc:"paths; with state started, restart when the running process began before one of them changed. This also repairs a run that was killed between a change and its restart"`
+	ReloadIfOlderThan  []string       `yaml:"reload_if_older_than" rule:"path" doc:"paths, as in restart_if_older_than; the unit is reloaded instead of restarted"`
+	RestartUnless      []string       `yaml:"restart_unless" rule:"text" doc:"program with its arguments that succeeds while the unit has its effect, as in [nft, list, table, ip, web]; with state started, a unit that is up and whose program fails is restarted"`
+	StableFor          *time.Duration `yaml:"stable_for" range:"0s.." doc:"time that the unit must stay up after a start to count as started; default 1s, or 0s for Type=notify units, which report their readiness"`
+	Timeout            time.Duration  `yaml:"timeout" range:"0s.." doc:"maximum wait until the unit is up and stable; default 90s"`
 }
 
 var _ engine.Module = (*Unit)(nil)
 
-func (u *Unit) valid() error {
+// Valid implements engine.Validator.
+func (u *Unit) Valid() error {
 	if u.Name == "" && !u.onlyReload() {
 		return errors.New("name is missing: which unit?")
 	}
@@ -43,8 +45,8 @@ func (u *Unit) valid() error {
 	default:
 		return fmt.Errorf("state is %q, want started, stopped, restarted or reloaded", u.State)
 	}
-	if u.State != "started" && len(u.RestartIfOlderThan)+len(u.ReloadIfOlderThan) > 0 {
-		return errors.New("restart_if_older_than and reload_if_older_than need state: started")
+	if u.State != "started" && len(u.RestartIfOlderThan)+len(u.ReloadIfOlderThan)+len(u.RestartUnless) > 0 {
+		return errors.New("restart_if_older_than, reload_if_older_than and restart_unless need state: started")
 	}
 	if u.Masked != nil && *u.Masked && (u.State != "" && u.State != "stopped" || u.Enabled != nil && *u.Enabled) {
 		return errors.New("masked forbids that the unit starts: say state: stopped, and not enabled: true")
@@ -73,7 +75,7 @@ func (u *Unit) named() *Unit {
 func (u *Unit) path() string { return filepath.Join("/etc/systemd/system", u.Name) }
 
 func (u *Unit) file() *file.File {
-	return &file.File{Path: u.path(), Content: u.Content, Mode: "0644"}
+	return &file.File{Path: u.path(), Content: new(u.Content), Mode: "0644"}
 }
 
 // restartPaths returns the files whose change requires a restart.
@@ -86,7 +88,7 @@ func (u *Unit) restartPaths() []string {
 
 // Check compares the unit's status with the wanted state.
 func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := u.valid(); err != nil {
+	if err := u.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if u.onlyReload() {
@@ -112,7 +114,7 @@ func (u *Unit) Check(ctx context.Context, sys engine.System) (engine.Change, err
 			change.Effects = append(change.Effects, effect(u.Name, verb))
 		}
 	}
-	act, err := u.decide(sys, now)
+	act, err := u.decide(ctx, sys, now)
 	if err != nil {
 		return engine.Change{}, err
 	}

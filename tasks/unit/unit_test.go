@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -411,3 +412,62 @@ func TestFirstDropInNeedsDaemonReload(t *testing.T) {
 		t.Error("a unit with an unread first drop-in needs no daemon-reload")
 	}
 }
+
+// TestRestartIsTheSameForAnotherReason: a dry run names the first file that would change, the
+// run after it the first that has changed; both plan the same restart.
+func TestRestartIsTheSameForAnotherReason(t *testing.T) {
+	t.Parallel()
+	sys, _ := host(t, map[string]*tasktest.FakeUnit{"x.service": {Active: "active"}})
+	u := &Unit{Name: "x.service", State: "started", RestartIfOlderThan: []string{"/etc/x.key", "/etc/x.conf"}}
+	planned, err := u.Check(t.Context(), dryRunHost{sys, []string{"/etc/x.conf"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range u.RestartIfOlderThan {
+		sys.Write(t, path, "new", 0o644)
+	}
+	now := tasktest.Check(t, sys, u)
+	if planned.Effects[0].Reason == now.Effects[0].Reason {
+		t.Fatalf("both have the reason %q", now.Effects[0].Reason)
+	}
+	if err := (&engine.Expect{Effects: []string{planned.Effects[0].Fingerprint()}}).Allows(now); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestartUnlessEffect: a unit that is up and has lost its effect is restarted; one that has
+// it is not, and neither is the program run for a unit that does not run.
+func TestRestartUnlessEffect(t *testing.T) {
+	t.Parallel()
+	sys, systemd := host(t, map[string]*tasktest.FakeUnit{"x.service": {}})
+	loaded, asked := true, 0
+	sys.Exec = func(ctx context.Context, cmd engine.Command) (engine.CommandResult, error) {
+		if cmd.Argv[0] != "nft" {
+			return systemd.Exec(ctx, cmd)
+		}
+		asked++
+		if loaded {
+			return engine.CommandResult{}, nil
+		}
+		return engine.CommandResult{Exit: 1, Stderr: "No such file or directory"}, nil
+	}
+	u := &Unit{Name: "x.service", State: "started", StableFor: quick(), RestartUnless: []string{"nft", "list", "table", "ip", "x"}}
+	if got := tasktest.Actions(tasktest.Check(t, sys, u)); !slices.Equal(got, []string{"x.service: start"}) || asked > 0 {
+		t.Errorf("stopped: %q, asked %d times", got, asked)
+	}
+	tasktest.Converge(t, sys, u)
+	loaded = false
+	change := tasktest.Check(t, sys, u)
+	if got := tasktest.Actions(change); !slices.Equal(got, []string{"x.service: restart: it is up without its effect: nft list table ip x fails"}) {
+		t.Fatalf("actions %q", got)
+	}
+	if _, err := u.Apply(t.Context(), sys, change); err != nil || systemd.Starts("x.service") != 2 {
+		t.Errorf("%d starts, %v; want another one", systemd.Starts("x.service"), err)
+	}
+	if err := (&Unit{Name: "x.service", State: "stopped", RestartUnless: u.RestartUnless}).Valid(); err == nil {
+		t.Error("a stopped unit may have an effect")
+	}
+}
+
+// CheckOnly implements engine.DryRunView.
+func (dryRunHost) CheckOnly() bool { return true }

@@ -19,24 +19,25 @@ import (
 
 // Condition waits until all given conditions are met. Condition changes nothing.
 type Condition struct {
-	Host        string          `yaml:"host" doc:"name or address for port; default 127.0.0.1"`
-	Port        int             `yaml:"port" doc:"TCP port that must accept connections"`
-	Path        string          `yaml:"path" doc:"absolute path that must exist"`
+	Host        string          `yaml:"host" rule:"host" doc:"name or address for port; default 127.0.0.1"`
+	Port        int             `yaml:"port" range:"1..65535" doc:"TCP port that must accept connections"`
+	Path        string          `yaml:"path" rule:"path" doc:"absolute path that must exist"`
 	Follow      bool            `yaml:"follow" doc:"follow symbolic links of other users to path; links of root are followed in any case. Default false"`
-	SearchRegex string          `yaml:"search_regex" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
-	Socket      string          `yaml:"socket" doc:"path of a Unix socket that must accept connections"`
+	SearchRegex string          `yaml:"search_regex" rule:"regexp" doc:"regular expression (Go's syntax) that the content of path must match; default none"`
+	Socket      string          `yaml:"socket" rule:"path" doc:"path of a Unix socket that must accept connections"`
 	HTTP        *httpcheck.HTTP `yaml:"http" doc:"HTTP request whose response must be as expected"`
-	Command     hostcmd.Words   `yaml:"command" doc:"program that must end with exit code 0, as a list or a text, without a shell. It must change nothing"`
+	Command     hostcmd.Words   `yaml:"command" rule:"text" doc:"program that must end with exit code 0, as a list or a text, without a shell. It must change nothing"`
 	State       string          `yaml:"state" enum:"started,present,stopped,absent,drained" doc:"started or present: everything given must be so; stopped or absent: port and socket refuse connections, path is missing or does not match; drained: this host has no open connection to port. Default started"`
-	Delay       time.Duration   `yaml:"delay" doc:"wait before the first attempt; alone it is a pause. Default none"`
-	Timeout     time.Duration   `yaml:"timeout" doc:"maximum total wait; default 60s"`
-	Interval    time.Duration   `yaml:"interval" doc:"time between two attempts; default 200ms"`
-	Msg         string          `yaml:"msg" doc:"error after the timeout, before the reason; default: the time waited"`
+	Delay       time.Duration   `yaml:"delay" range:"0s.." doc:"wait before the first attempt; alone it is a pause. Default none"`
+	Timeout     time.Duration   `yaml:"timeout" range:"0s.." doc:"maximum total wait; default 60s"`
+	Interval    time.Duration   `yaml:"interval" range:"0s.." doc:"time between two attempts; default 200ms"`
+	Msg         string          `yaml:"msg" rule:"text" doc:"error after the timeout, before the reason; default: the time waited"`
 }
 
 var _ engine.Module = (*Condition)(nil)
 
-func (w *Condition) valid() error {
+// Valid implements engine.Validator.
+func (w *Condition) Valid() error {
 	gone := w.State == "stopped" || w.State == "absent"
 	switch {
 	case w.Port == 0 && w.Path == "" && w.Socket == "" && w.HTTP == nil && len(w.Command) == 0 && w.Delay == 0:
@@ -57,7 +58,7 @@ func (w *Condition) valid() error {
 // Check evaluates the conditions once. Apply waits for those that are not met, so that a
 // dry run does not wait for a service that it has not started.
 func (w *Condition) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	if err := w.valid(); err != nil {
+	if err := w.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	if w.Delay == 0 && w.try(ctx, sys) == nil {

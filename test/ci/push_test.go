@@ -145,7 +145,9 @@ done; exit 1`)
 	if err := <-killed; err != nil {
 		s.t.Fatalf("the run was not killed: %v", err)
 	}
-	out := s.shell(gitHost, "HOME=/root/fresh XDG_STATE_HOME=/root/fresh/state deployer ci run --repository "+repository+" --new main --state /root/fresh/ci 2>&1")
+	run := "HOME=/root/fresh XDG_STATE_HOME=/root/fresh/state deployer ci run --repository " + repository + " --new main --state /root/fresh/ci 2>&1"
+	s.requireTexts(s.shell(gitHost, run+" || true"), "cannot be trusted: it is signed with the key ed25519:", "give this one its key")
+	out := s.shell(gitHost, "DEPLOYER_CI_STATE_KEY_FILE=/root/.config/deployer/ci-state.key "+run)
 	s.t.Log(out)
 	s.requireTexts(out, "production: continuing the deploy of", "1 of 3 steps are done", "deployer resume", "+ deployer run motd.yaml", "production: configuration, playbooks: deployed")
 	for _, host := range []string{"m1", "n3"} {

@@ -14,9 +14,10 @@ import (
 )
 
 // TestBadNetworkValues tests bad values as badValues does, of the components through which
-// nodes and pods reach others.
+// nodes and pods reach others, and outages of the only API server. The API proxies are nginx.
 func TestBadNetworkValues(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "proxy")["kind"] = "nginx" })
 	s.Must("install")
 	all, minions := []string{"m1", "n1", "n2"}, []string{"n1", "n2"}
 	for _, bad := range []badValue{
@@ -52,6 +53,8 @@ func TestBadNetworkValues(t *testing.T) {
 		t.Run(bad.name, func(t *testing.T) { s.on(t).stopsAtOneNode(bad) })
 	}
 	t.Run("a port on which no API server listens", func(t *testing.T) { wrongPort(s.on(t)) })
+	t.Run("a kernel setting that drops SSH", func(t *testing.T) { strictReversePath(s.on(t), all, minions) })
+	t.Run("Services answer after two outages", func(t *testing.T) { twoOutages(s.on(t), all) })
 	s.Must("verify")
 }
 
@@ -67,7 +70,7 @@ func wrongPort(s *site) {
 	}
 	o := s.Deployer("run", playbook)
 	s.RequireExit(o, 6)
-	s.RequireTexts(o.All(), `at "the API proxy forwards a request"`, "it was restored", "1 other host was left as it is")
+	s.RequireTexts(o.All(), `at "the API proxy forwards a request"`, "it was restored", "1 other host was not changed by it")
 	if diff := cmp.Diff(before, s.Digests(file, minions)); diff != "" {
 		s.T.Errorf("%s (- before, + after): %s", file, diff)
 	}

@@ -46,9 +46,10 @@ func badValues(t *testing.T, s *site) {
 		{
 			name: "the kubelet does not start",
 			set: func(inv map[string]any) {
-				harness.Section(inv, "cluster", "overrides", "kubelet")["tlsCertFile"] = "/etc/kubernetes/no-such-file.crt"
+				// The flag is valid by itself, but needs another one, lock-file.
+				harness.Section(inv, "cluster", "overrides", "kubelet", "extra_args")["exit-on-lock-contention"] = "true"
 			},
-			on: all, file: "/var/lib/kubelet/config.yaml", unit: "kubelet",
+			on: all, file: "/etc/systemd/system/kubelet.service", unit: "kubelet",
 			step: "kubelet runs", says: []string{"kubelet.service ended"},
 		},
 		{
@@ -117,7 +118,7 @@ func (s *site) stopsAtOneNode(bad badValue) {
 	}
 	untouched := fmt.Sprintf("%d other hosts were not changed", len(bad.on)-1)
 	if len(bad.on) == 2 {
-		untouched = "1 other host was left as it is"
+		untouched = "1 other host was not changed by it"
 	}
 	s.RequireTexts(o.All(), append(bad.says, fmt.Sprintf("at %q", bad.step), "it was restored", untouched)...)
 	if diff := cmp.Diff(before, s.Digests(bad.file, bad.on)); diff != "" {

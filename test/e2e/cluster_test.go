@@ -41,7 +41,7 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("images that the node needs are pinned", func(t *testing.T) {
 		pinnedImages(t, s.on(t), "m1", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause", "coredns")
-		pinnedImages(t, s.on(t), "n1", "nginx", "kube-proxy", "pause", "coredns")
+		pinnedImages(t, s.on(t), "n1", "haproxy", "kube-proxy", "pause", "coredns")
 	})
 	t.Run("a node announces what is not its own", func(t *testing.T) { rogueRouter(t, s.on(t), "n1", "m2", "m1", "m3", "n2") })
 	t.Run("a session with another password", func(t *testing.T) { signedSessions(t, s.on(t), "n1", "m1") })

@@ -52,6 +52,42 @@ bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/b
 	s.Shell(rogue, "rm /etc/deployer/bird.rogue; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'")
 }
 
+// rogueReflector gives a reflector that is no master a second address, with which it announces
+// the range of another node to its clients and to the other reflector. They keep their routes.
+func rogueReflector(t *testing.T, s *site, reflector, victim string, others ...string) {
+	const second = "203.0.113.9"
+	const list = "ip -4 route show proto bird | sed 's/linkdown//; s/ *$//' | sort"
+	before := map[string]string{}
+	for _, h := range others {
+		before[h] = s.Shell(h, list)
+	}
+	pods := s.Kubectl("m1", "get node "+victim+" -o 'jsonpath={.spec.podCIDR}'")
+	if via := pods + " via " + s.Address(victim); !strings.Contains(before[others[0]], via) {
+		t.Fatalf("%s has no route %s:\n%s", others[0], via, before[others[0]])
+	}
+	// The clients can reach the second address over the network that all nodes share.
+	for _, h := range others {
+		s.Shell(h, "ip route replace "+second+"/32 dev $(ip -o route get "+s.Address(reflector)+" | sed 's/.* dev \\([^ ]*\\).*/\\1/')")
+	}
+	s.Shell(reflector, fmt.Sprintf(`ip address add %s/32 dev lo
+cd /etc/deployer && cp -p bird.conf bird.rogue
+sed -i 's/if source = RTS_BGP then accept;/if net = %s then { bgp_next_hop = %s; bgp_local_pref = 200; accept; } if source = RTS_BGP then accept;/' bird.rogue
+bird -p -c bird.rogue && birdc -s /run/bird/bird.ctl configure '"/etc/deployer/bird.rogue"'
+birdc -s /run/bird/bird.ctl reload out all`, second, strings.ReplaceAll(pods, "/", `\/`), second))
+	sent := s.Shell(reflector, "birdc -s /run/bird/bird.ctl show route all for "+pods+" export to_"+others[len(others)-1])
+	if !strings.Contains(sent, pods) || !strings.Contains(sent, "BGP.next_hop: "+second) {
+		t.Fatalf("%s does not announce %s with %s as next hop, so nothing is shown:\n%s", reflector, pods, second, sent)
+	}
+	time.Sleep(2 * time.Second) // an announcement takes milliseconds
+	for _, h := range others {
+		if diff := cmp.Diff(before[h], s.Shell(h, list)); diff != "" {
+			t.Errorf("%s has other routes since the reflector %s announces the pods of %s (-before +after):\n%s", h, reflector, victim, diff)
+		}
+		s.Shell(h, "ip route del "+second+"/32")
+	}
+	s.Shell(reflector, "rm /etc/deployer/bird.rogue; ip address del "+second+"/32 dev lo; birdc -s /run/bird/bird.ctl configure '\"/etc/deployer/bird.conf\"'; birdc -s /run/bird/bird.ctl reload out all")
+}
+
 // signedSessions checks that a host without the password has no session: BIRD on the
 // node gets another password, and the neighbour does not establish a session with it.
 func signedSessions(t *testing.T, s *site, node, neighbour string) {

@@ -82,13 +82,14 @@ func rebooted(t *testing.T, s *site, host string) {
 }
 
 // TestDedicatedEtcd installs etcd on hosts of its own and an external load balancer
-// on a host that is no node; with the other CNI mode, an audit log, registry mirrors
+// on a host that is no node; with nginx, the other CNI mode, an audit log, registry mirrors
 // and an override of one host. The hosts lack packages, which a package source in the
 // lab has.
 func TestDedicatedEtcd(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2, Etcd: 3, Proxies: 1})
 	m := s.mirrors()
 	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "proxy")["kind"] = "nginx"
 		harness.Section(inv, "cluster", "network")["cni"] = "ptp"
 		harness.Section(inv, "cluster", "api", "audit")["enabled"] = true
 		containerd := harness.Section(inv, "cluster", "containerd")
@@ -139,12 +140,12 @@ func (s *site) pods(node string) string {
 const older = "v1.35.4"
 
 // TestHAProxy installs a cluster with HAProxy for nodes and external clients and with
-// two route reflectors, and stops a master and a reflector.
+// two route reflectors, a master and a minion, of which the minion lies, and stops the master.
 func TestHAProxy(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 3, Minions: 2, Proxies: 1})
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
-		harness.Section(inv, "cluster", "network")["reflectors"] = []any{"m1", "m2"}
+		harness.Section(inv, "cluster", "network")["reflectors"] = []any{"m1", "n2"}
 	})
 	s.Must("install")
 	s.Must("verify")
@@ -160,6 +161,7 @@ func TestHAProxy(t *testing.T) {
 		t.Errorf("n1 has %s BGP sessions, want one with each of the 2 reflectors", got)
 	}
 	rogueRouter(t, s, "n1", "n2", "m1", "m2", "n2")
+	rogueReflector(t, s, "n2", "m3", "m1", "n1")
 	t.Run("a port that is taken", func(t *testing.T) { takenPort(s.on(t), outside) })
 	s.moveLeader("m1")
 	stopMaster(t, s, false)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"deployer/engine/remote"
 	"deployer/engine/transport"
@@ -34,6 +35,7 @@ func TestTransport(t *testing.T) {
 		{"sixty connections at once", manyConnections},
 		{"sudo", sudo},
 		{"sudo with requiretty", requiretty},
+		{"sudo with a long lecture", longLecture},
 		{"doas", doas},
 		{"su", su},
 		{"shells", shells},
@@ -147,6 +149,22 @@ func requiretty(r *sshHost) {
 	wrongPassword(r, remote.Sudo, "sudo refused the password")
 	r.sshd("PermitTTY no")
 	r.requireRefusal(r.target("ops"), remote.Sudo, "", transport.Config, "PermitTTY")
+}
+
+// longLecture shows a lecture that is longer than what is kept of the output, before the prompt.
+func longLecture(r *sshHost) {
+	r.runScript("yes 'We trust you have received the usual lecture from the local System Administrator.' | head -c 75000 >/etc/lecture")
+	for _, setting := range []string{"", ", requiretty"} {
+		r.put("/etc/sudoers.d/part", "0440", "Defaults lecture=always, lecture_file=/etc/lecture"+setting)
+		r.runScript("rm -rf /var/lib/deployer/agent")
+		began := time.Now()
+		if uid, _ := r.requireRoot(r.target("pw"), remote.Sudo, "lab-password"); uid != "0" {
+			r.t.Errorf("lecture%s: uid %s", setting, uid)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			r.t.Errorf("lecture%s: connecting took %s", setting, took)
+		}
+	}
 }
 
 func doas(r *sshHost) {

@@ -34,7 +34,10 @@ func wantTree(f *Fleet, s Site, i int) map[string]string {
 		"/var/lib/fleet/data/name":     file + h.Name + "\n",
 		"/var/lib/fleet/reloaded":      file + fmt.Sprintf("%s\n", release),
 	}
-	for _, dir := range []string{"/etc", "/etc/fleet", "/var", "/var/lib", "/var/lib/fleet"} {
+	for _, dir := range []string{"/etc", "/etc/fleet"} { // made with conf.d
+		out[dir] = "drwxr-x---"
+	}
+	for _, dir := range []string{"/var", "/var/lib", "/var/lib/fleet"} { // made with the agent's state before
 		out[dir] = "drwxr-xr-x"
 	}
 	if index%2 == 1 {
@@ -46,7 +49,7 @@ func wantTree(f *Fleet, s Site, i int) map[string]string {
 	}
 	stores := f.Hosts[len(f.Hosts)-len(f.Hosts)/5:]
 	if index > len(f.Hosts)-len(stores) {
-		out["/srv"], out["/srv/store"] = "drwxr-xr-x", "drwx------"
+		out["/srv"], out["/srv/store"] = "drwx------", "drwx------"
 		out["/srv/store/id"] = file + fmt.Sprintf("%d\n", index)
 		return out
 	}

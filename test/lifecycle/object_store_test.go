@@ -54,7 +54,7 @@ func backupsInObjectStore(s *site) {
 	s.Kubectl("m1", "create configmap after-the-backup")
 
 	var list struct {
-		Backups []struct{ Snapshot string }
+		Backups []struct{ Snapshot, Authentic string }
 	}
 	if err := json.Unmarshal([]byte(s.Must("etcd", "backups", "--output", "json").Stdout), &list); err != nil {
 		s.T.Fatal(err)
@@ -64,7 +64,12 @@ func backupsInObjectStore(s *site) {
 	if len(list.Backups) != 2 || !strings.HasPrefix(path.Base(list.Backups[0].Snapshot), "scheduled-") {
 		s.T.Fatalf("the store has %v, want two snapshots of the members", list.Backups)
 	}
-	s.RequireTexts(s.Must("etcd", "backups", "s3://backups/by-hand").Stdout, "s3://backups/by-hand/")
+	for _, b := range list.Backups {
+		if b.Authentic != "yes" {
+			s.T.Errorf("%s, which a member has saved, is authentic: %s", b.Snapshot, b.Authentic)
+		}
+	}
+	s.RequireTexts(s.Must("etcd", "backups", "s3://backups/by-hand").Stdout, "s3://backups/by-hand/", "yes")
 	for _, m := range masters {
 		s.Shell(m, "rm -f /var/lib/deployer/etcd-snapshots/*")
 	}

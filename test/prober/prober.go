@@ -14,8 +14,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -107,6 +109,29 @@ func (p *Prober) Stop() Report {
 	close(p.stop)
 	p.running.Wait()
 	return p.report()
+}
+
+// WaitServed waits until a call of each kind from each client has succeeded after the call of
+// WaitServed, so that two outages around it are two gaps. It returns an error that names the
+// calls that have not when ctx ends.
+func (p *Prober) WaitServed(ctx context.Context) error {
+	since := time.Now()
+	for {
+		var unserved []string
+		for _, t := range p.tallies {
+			if !t.servedSince(since) {
+				unserved = append(unserved, t.kind+" from "+t.client)
+			}
+		}
+		if len(unserved) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no call has succeeded in %s: %s", time.Since(since).Round(time.Second), strings.Join(unserved, ", "))
+		case <-time.After(backoff):
+		}
+	}
 }
 
 // loop makes calls of one kind from one client.

@@ -157,6 +157,28 @@ func TestClientDown(t *testing.T) {
 	}
 }
 
+// TestWaitServed checks that the wait lasts as long as an outage of one kind, and names it.
+func TestWaitServed(t *testing.T) {
+	t.Parallel()
+	f, target := newFakeCluster(t)
+	p := Start(target)
+	defer p.Stop()
+	if err := p.WaitServed(t.Context()); err != nil {
+		t.Fatalf("without an outage: %v", err)
+	}
+	f.fails.Store(true)
+	time.Sleep(Interval) // calls in flight may still succeed
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := p.WaitServed(ctx); err == nil || !strings.Contains(err.Error(), "write from n1, read from n1") {
+		t.Errorf("while the API fails: %v", err)
+	}
+	f.fails.Store(false)
+	if err := p.WaitServed(t.Context()); err != nil {
+		t.Errorf("after the outage: %v", err)
+	}
+}
+
 // TestSum checks that Sum excludes the given clients.
 func TestSum(t *testing.T) {
 	r := Report{Calls: []Calls{

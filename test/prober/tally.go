@@ -3,6 +3,7 @@ package prober
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type tally struct {
 	longestAt      time.Time // its begin
 	outage         time.Time // begin of the first failed call since the last success
 	errors         []CallError
+
+	lastSuccess atomic.Pointer[time.Time] // end of the last call that succeeded; other goroutines read it
 }
 
 // call makes one call: attempts until one succeeds or Retry is over.
@@ -68,6 +71,14 @@ func (t *tally) success(began time.Time) {
 	t.calls++
 	t.gap(began)
 	t.outage = time.Time{}
+	now := time.Now()
+	t.lastSuccess.Store(&now)
+}
+
+// servedSince reports whether a call has succeeded after a time.
+func (t *tally) servedSince(at time.Time) bool {
+	last := t.lastSuccess.Load()
+	return last != nil && last.After(at)
 }
 
 func (t *tally) failure(began time.Time) {

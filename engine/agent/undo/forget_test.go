@@ -12,7 +12,7 @@ import (
 	"deployer/engine/agent/agenttest"
 )
 
-// TestSecretsExpire: backups of secret steps are removed when a run begins more than a week
+// TestSecretsExpire: backups of secret steps are removed more than a week
 // after them; other backups stay.
 func TestSecretsExpire(t *testing.T) {
 	s, root := testStore(t)
@@ -54,9 +54,17 @@ func TestSecretsExpire(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{secretsKeptFor - time.Minute, "old secret, old file"}, {secretsKeptFor + time.Minute, "old file"}} {
-		if err := s.expireSecrets(time.Now().Add(c.after)); err != nil {
+		next  bool // more expire later
+	}{{secretsKeptFor - time.Minute, "old secret, old file", true}, {secretsKeptFor + time.Minute, "old file", false}} {
+		if err := s.ExpireSecrets(time.Now().Add(c.after)); err != nil {
 			t.Fatal(err)
+		}
+		next, err := s.NextExpiry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Until(next); next.IsZero() == c.next || c.next && (left > secretsKeptFor || left < secretsKeptFor-time.Minute) {
+			t.Errorf("after %v the next expire at %v", c.after, next)
 		}
 		if got := kept(); got != c.want {
 			t.Errorf("after %v: %q, want %q", c.after, got, c.want)

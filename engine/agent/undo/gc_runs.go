@@ -79,18 +79,64 @@ func (s *Store) gcRuns() error {
 	return errors.Join(append(errs, s.expireSecrets(time.Now()))...)
 }
 
-// expireSecrets removes the backups of secret steps that are older than
-// secretsKeptFor.
+// ExpireSecrets removes the backups of secret steps that are older than secretsKeptFor. The caller
+// holds the lock of the state directory.
+func (s *Store) ExpireSecrets(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expireSecrets(now)
+}
+
 func (s *Store) expireSecrets(now time.Time) error {
 	var errs []error
 	for _, run := range s.dir.Runs() {
-		if last := s.dir.LastWrite(run); last.IsZero() || now.Sub(last) <= secretsKeptFor {
+		if expires := s.expiryOf(run); expires.IsZero() || !expires.Before(now) {
 			continue
 		}
 		_, err := s.removeBackups(run, false, fmt.Sprintf("it was secret, and its backup expired after %d days", int(secretsKeptFor.Hours()/24)))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// NextExpiry returns when the next backups of secret steps expire; the zero time when there are
+// none. It changes nothing.
+func (s *Store) NextExpiry() (next time.Time, err error) {
+	var errs []error
+	for _, run := range s.dir.Runs() {
+		expires := s.expiryOf(run)
+		if expires.IsZero() || !next.IsZero() && !expires.Before(next) {
+			continue
+		}
+		has, err := s.hasSecrets(run)
+		errs = append(errs, err)
+		if has {
+			next = expires
+		}
+	}
+	return next, errors.Join(errs...)
+}
+
+// expiryOf returns when the secrets of a run expire; the zero time for a run without steps.
+func (s *Store) expiryOf(run string) time.Time {
+	last := s.dir.LastWrite(run)
+	if last.IsZero() {
+		return time.Time{}
+	}
+	return last.Add(secretsKeptFor)
+}
+
+// hasSecrets reports whether a run has backups of secret steps.
+func (s *Store) hasSecrets(run string) (bool, error) {
+	dir, err := s.dir.RunDir(run)
+	if err != nil {
+		return false, err
+	}
+	lines, err := readBackupLog(dir)
+	return slices.ContainsFunc(lines, func(line BackupRecord) bool {
+		poorer, _ := line.withoutSecrets(false)
+		return poorer.size() != line.size()
+	}), err
 }
 
 // bytesIn returns the total size of the regular files below a directory.

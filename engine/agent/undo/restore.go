@@ -45,16 +45,18 @@ func restoreFile(root, path string, was *File, data string) error {
 	}
 	switch {
 	case was.Mode.IsDir():
-		if err := dir.Mkdir(base, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		n, err := dir.OpenOrMkdir(base, 0o700)
+		if err != nil {
 			return err
 		}
-		return was.applyAttributesAt(dir, base)
+		defer n.Close()
+		return was.applyAttributes(n)
 	case was.Mode&fs.ModeSymlink != 0:
 		return replaceAtomically(dir, base, func(temp string) error {
 			if err := dir.Symlink(was.Link, temp); err != nil {
 				return err
 			}
-			return was.applyAttributesAt(dir, temp)
+			return was.applyAttributesToLink(dir, temp)
 		})
 	}
 	return replaceAtomically(dir, base, func(temp string) error { return was.writeContent(dir, temp, data) })
@@ -119,13 +121,21 @@ func copySynced(out, in *os.File) error {
 	return out.Sync()
 }
 
-// applyAttributesAt is applyAttributes for the entry of a directory.
-func (f *File) applyAttributesAt(dir *hostpath.Dir, name string) error {
+// applyAttributesToLink is applyAttributes for a link of a directory. Anything else that
+// another user has put in its place is an error.
+func (f *File) applyAttributesToLink(dir *hostpath.Dir, name string) error {
 	n, err := dir.Open(name)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
+	info, err := n.Stat()
+	if err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		err = fmt.Errorf("%s has become %s: its owner is not set", n.Path, hostpath.Describe(info))
+	}
+	if err != nil {
+		return err
+	}
 	return f.applyAttributes(n)
 }
 

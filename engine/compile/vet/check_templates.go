@@ -28,16 +28,11 @@ func (s *useCheck) checkTemplates(t *program.Task) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		by := fmt.Sprintf(" (the task at %s renders it)", t.Pos)
 		tpl, err := s.u.template(t.Files, name)
-		if at := (*strictyaml.Error)(nil); errors.As(err, &at) {
-			withContext := *at
-			withContext.Msg += by
-			s.u.errs = append(s.u.errs, &withContext)
-			continue
-		} else if err != nil {
-			s.u.errs = append(s.u.errs, src.Pos.Errorf("%v", err))
+		if err != nil {
+			s.u.errs = append(s.u.errs, s.templateError(t, src, err))
 			continue
 		}
-		in := &useCheck{u: s.u, scopes: s.scopes, hosts: files[name], loop: s.loop, tested: tpl.Refs()}
+		in := &useCheck{u: s.u, scopes: s.scopes, hosts: files[name], loop: s.loop, tested: tpl.Refs(), nowhere: s.nowhere, own: s.own}
 		in.add(tpl.Refs(), nil)
 		for _, one := range tpl.DefiniteUses() {
 			one.User = by
@@ -45,6 +40,35 @@ func (s *useCheck) checkTemplates(t *program.Task) {
 		}
 		in.report(t.RunOnce)
 	}
+}
+
+// checkTemplateFile reports a template file that cannot be parsed, for a task that only some
+// hosts or no host may execute, and one that does not exist, unless a condition may be there for
+// that. Its variables are not known to be read.
+func (s *useCheck) checkTemplateFile(t *program.Task) {
+	if t.Args == nil || s.u.filesMayChange {
+		return
+	}
+	src := t.Args.TemplateFile(reflect.TypeOf(t.Kind.New()))
+	if src == nil || src.Text != nil {
+		return
+	}
+	_, err := s.u.template(t.Files, src.Name)
+	conditional := len(t.When) > 0 || len(s.hosts) == 0
+	if broken := errors.As(err, new(*strictyaml.Error)); err != nil && (broken || !conditional) {
+		s.u.errs = append(s.u.errs, s.templateError(t, src, err))
+	}
+}
+
+// templateError returns the error of a template file, with the task that renders it.
+func (s *useCheck) templateError(t *program.Task, src *taskargs.TemplateFile, err error) error {
+	at := (*strictyaml.Error)(nil)
+	if !errors.As(err, &at) {
+		return src.Pos.Errorf("%v", err)
+	}
+	withContext := *at
+	withContext.Msg += fmt.Sprintf(" (the task at %s renders it)", t.Pos)
+	return &withContext
 }
 
 // template returns a template file as it is on disk now. The run reads it again: the
@@ -93,7 +117,7 @@ func (s *useCheck) knownBeforeRun(refs lang.Refs) bool {
 		}
 		_, set := s.u.prog.Definers[name]
 		_, extra := s.u.inv.Extra[name]
-		return set || !extra && (slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name))
+		return set || !extra && s.u.doubts.mayHave(name) || !extra && (slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name))
 	})
 }
 
@@ -137,6 +161,7 @@ func (u *undefinedNames) varsBeforeRun(host string) *lang.Vars {
 			fixed[name] = jsontypes.Normalize(value)
 		}
 		vars = lang.NewVars(u.varsOf(host), fixed)
+		vars.HoldLookups()
 		u.bases[host] = vars
 	}
 	return vars

@@ -11,18 +11,21 @@ import (
 // has which comes to it. An error is certain to happen in the run: the task has no
 // condition, nor has a block around it, and its failure is not ignored. A name that a
 // task registers or sets, or that is tested anywhere, counts as known. Errors of
-// the template files that tasks render are among them. UndefinedNames returns nothing when the
-// inventory lacks Vars, Match or RunHosts.
-func UndefinedNames(prog *program.Program, inv Inventory) []error {
+// the template files that tasks render are among them. In a loop that has no items before the
+// run, a name is an error when no host has it: the first item would fail.
+//
+// The program may have errors; doubts are what it does not say then. UndefinedNames returns
+// nothing when the inventory lacks Vars, Match or RunHosts.
+func UndefinedNames(prog *program.Program, inv Inventory, doubts Doubts) []error {
 	if inv.Vars == nil || inv.Match == nil || inv.RunHosts == nil {
 		return nil
 	}
-	u := &undefinedNames{prog: prog, inv: inv, vars: map[string]map[string]any{}, inRun: map[string]bool{}, missing: map[string][]string{},
+	u := &undefinedNames{prog: prog, inv: inv, doubts: doubts, vars: map[string]map[string]any{}, inRun: map[string]bool{}, missing: map[string][]string{},
 		tested: map[string]bool{}, files: map[*lang.Files]*lang.Files{}, bases: map[string]*lang.Vars{}}
 	for _, host := range inv.RunHosts {
 		u.inRun[host] = true
 	}
-	for _, t := range prog.AllTasks() {
+	for _, t := range slices.Concat(prog.AllTasks(), doubts.Unreached) {
 		for _, refs := range []lang.Refs{t.Refs(), t.WhenRefs(), t.AfterRefs()} {
 			for name := range refs.TestedNames() {
 				u.tested[name] = true
@@ -52,6 +55,7 @@ func UndefinedNames(prog *program.Program, inv Inventory) []error {
 		}
 		u.filesMayChange = u.filesMayChange || op.Kind == program.OpTask && writesHere(op.Task) || op.Kind == program.OpFlush && slices.ContainsFunc(op.Play.Handlers, writesHere)
 	}
+	u.unreached()
 	return u.errs
 }
 
@@ -59,6 +63,7 @@ func UndefinedNames(prog *program.Program, inv Inventory) []error {
 type undefinedNames struct {
 	prog           *program.Program
 	inv            Inventory
+	doubts         Doubts
 	errs           []error
 	vars           map[string]map[string]any // by host
 	inRun          map[string]bool           // the hosts of the run
@@ -67,6 +72,7 @@ type undefinedNames struct {
 	tested         map[string]bool
 	files          map[*lang.Files]*lang.Files // the template files as they are on disk now
 	bases          map[string]*lang.Vars       // by host, before the run
+	evaluations    int                         // of arguments, for maxEvaluations
 	filesMayChange bool                        // an earlier task may write template files
 }
 
@@ -113,7 +119,13 @@ func (u *undefinedNames) block(b *program.Block, op int) {
 
 func (u *undefinedNames) task(t *program.Task, op int) {
 	s := &useCheck{u: u, scopes: t.Scopes, hosts: u.hostsAt(t.Play, t.Block, op), loop: t.Loop}
-	if t.IgnoreErrors || len(s.hosts) == 0 {
+	if t.IgnoreErrors {
+		return
+	}
+	if len(s.hosts) == 0 || len(t.When) > 0 || t.Loop != nil {
+		s.checkTemplateFile(t)
+	}
+	if len(s.hosts) == 0 {
 		return
 	}
 	if !t.WhenPerItem() {
@@ -123,6 +135,24 @@ func (u *undefinedNames) task(t *program.Task, op int) {
 		s.addTask(t)
 	}
 	s.report(t.RunOnce)
+}
+
+// unreached checks the tasks of includes whose loop has no items.
+func (u *undefinedNames) unreached() {
+	own := map[string]bool{}
+	for _, t := range u.doubts.Unreached {
+		for _, name := range t.Defines() {
+			own[name] = true
+		}
+	}
+	for _, t := range u.doubts.Unreached {
+		s := &useCheck{u: u, scopes: t.Scopes, hosts: u.hostsAt(t.Play, t.Block, 0), loop: t.Loop, nowhere: true, own: own}
+		s.checkTemplateFile(t)
+		if len(s.hosts) > 0 && len(t.When) == 0 && !t.IgnoreErrors {
+			s.addBody(t)
+			s.report(t.RunOnce)
+		}
+	}
 }
 
 // has reports whether a host has a variable before the run, or gets it from the engine.

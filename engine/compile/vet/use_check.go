@@ -15,10 +15,15 @@ type useCheck struct {
 	u      *undefinedNames
 	scopes []*lang.Scope
 	hosts  []string
+	all    []string // the hosts before those without an item were left out; nil: hosts
 	loop   *program.Loop
 	seen   map[string]bool // variables whose values were followed
 	tested lang.Refs       // variables that may be missing here
-	uses   []lang.VarUse
+	// nowhere is true where it is not certain that a host comes here: only names that no host
+	// has are reported. own are the variables that tasks there give a value.
+	nowhere bool
+	own     map[string]bool
+	uses    []lang.VarUse
 }
 
 // addConditions adds the variables of conditions. Only the first condition is evaluated on
@@ -37,16 +42,54 @@ func (s *useCheck) addTask(t *program.Task) {
 	if t.Throttle != nil {
 		s.add(t.Throttle.Refs(), t.Throttle.DefiniteUses())
 	}
-	if t.Loop != nil {
-		if t.Loop.Expr != nil {
-			s.add(t.Loop.Refs, t.Loop.Expr.DefiniteUses())
-			return // maybe there is no item
-		}
+	if t.Args != nil {
+		s.checkArguments(t)
+	}
+	if t.Loop == nil {
+		s.addBody(t)
+		return
+	}
+	if t.Loop.Expr == nil {
 		s.add(t.Loop.Refs, t.Loop.List.DefiniteUses())
-		if len(t.Loop.List.Elements()) == 0 {
+		if len(t.Loop.List.Elements()) > 0 {
+			s.addBody(t)
 			return
 		}
+	} else {
+		s.add(t.Loop.Refs, t.Loop.Expr.DefiniteUses())
 	}
+	body := &useCheck{u: s.u, scopes: s.scopes, hosts: s.hosts, all: s.hosts, loop: s.loop}
+	if with := s.hostsWithItems(t); len(with) > 0 {
+		body.hosts = with
+	} else {
+		body.nowhere = true
+	}
+	body.addBody(t)
+	body.report(t.RunOnce)
+}
+
+// hostsWithItems returns the hosts on which a loop is known to have items before the run.
+func (s *useCheck) hostsWithItems(t *program.Task) []string {
+	if t.Loop.Expr == nil || !s.knownBeforeRun(t.Loop.Refs) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.hosts), func(host string) bool {
+		if s.u.evaluations >= maxEvaluations {
+			return true
+		}
+		s.u.evaluations++
+		vars := s.u.varsBeforeRun(host)
+		defer vars.PopTo(vars.Depth())
+		if vars.PushScope(t.Scopes, t.Loop.Refs) != nil {
+			return true
+		}
+		items, err := t.Loop.Items(vars.Map())
+		return err != nil || len(items) == 0
+	})
+}
+
+// addBody adds the variables that a task reads, with a loop for an item.
+func (s *useCheck) addBody(t *program.Task) {
 	s.add(t.Refs(), nil)
 	for _, text := range []*lang.Text{t.Delegate, t.RunAs} {
 		if text != nil {
@@ -88,21 +131,17 @@ func (s *useCheck) add(refs lang.Refs, sure []lang.VarUse) {
 func (s *useCheck) hasUnknownSource(name string) bool {
 	_, extra := s.u.inv.Extra[name]
 	_, set := s.u.prog.Definers[name]
-	return extra || set || s.u.tested[name] || s.tested.Tested(name) || slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name) ||
+	return extra || set || s.own[name] || s.u.doubts.mayHave(name) || s.u.tested[name] || s.tested.Tested(name) || slices.Contains(s.u.inv.Promised, name) || s.u.prog.IsPrompted(name) ||
 		s.loop != nil && (name == s.loop.Var || name == s.loop.IndexVar)
 }
 
 // scopeValue returns the value of a variable in its scopes, unless a host of the inventory
 // has its own.
 func (s *useCheck) scopeValue(name string) *lang.Value {
-	for _, scope := range slices.Backward(s.scopes) {
-		value := scope.Vars[name]
-		if value == nil || scope.Default && len(s.u.without(name)) < len(s.u.inv.RunHosts) {
-			continue
-		}
+	if value := lang.ValueOverInventory(s.scopes, name, false); value != nil || len(s.u.without(name)) < len(s.u.inv.RunHosts) {
 		return value
 	}
-	return nil
+	return lang.DefaultValue(s.scopes, name)
 }
 
 func (s *useCheck) inScope(name string) bool {
@@ -124,7 +163,12 @@ func (s *useCheck) report(once bool) {
 			continue
 		}
 		where := ""
-		if len(without) < len(s.hosts) {
+		switch {
+		case s.nowhere && len(without) < len(s.hosts), s.nowhere && len(s.u.without(look.Name)) < len(s.u.inv.RunHosts):
+			continue
+		case s.nowhere:
+			where = " in a loop, whose first item would fail"
+		case len(without) < max(len(s.hosts), len(s.all)):
 			where = " on " + shortlist.Names(without, 3)
 		}
 		s.u.errs = append(s.u.errs, look.Pos.Errorf("%s: unknown name %q%s%s%s", look.Source, look.Name, where, lang.NameHint(look.Name, s.knownNames(without[0])), look.User))

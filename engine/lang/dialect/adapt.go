@@ -3,7 +3,6 @@ package dialect
 import (
 	"fmt"
 	"reflect"
-	"slices"
 )
 
 var errorType = reflect.TypeFor[error]()
@@ -18,9 +17,6 @@ func adapt(name string, fn any, last bool) Func {
 		if last && len(args) > 1 {
 			args = append(append([]any{}, args[1:]...), args[0])
 		}
-		if err := bounded(name, args); err != nil {
-			return nil, err
-		}
 		in, err := arguments(name, t, args)
 		if err != nil {
 			return nil, err
@@ -31,24 +27,6 @@ func adapt(name string, fn any, last bool) Func {
 		}
 		return plain(out[0].Interface()), nil
 	}
-}
-
-// generators are functions whose result has a length that an argument gives.
-var generators = []string{"until", "untilStep", "seq", "repeat", "indent", "nindent", "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes"}
-
-// mostGenerated is the maximum of that argument, the same as for expr's repeat.
-const mostGenerated = 1_000_000
-
-func bounded(name string, args []any) error {
-	if !slices.Contains(generators, name) {
-		return nil
-	}
-	for _, a := range args {
-		if n, ok := toInt(a); ok && (n > mostGenerated || n < -mostGenerated) {
-			return fmt.Errorf("%s: want at most %d", name, mostGenerated)
-		}
-	}
-	return nil
 }
 
 // arguments converts values to the parameter types of a function.

@@ -1,6 +1,9 @@
 package dialect
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // named is an argument with its name.
 type named struct {
@@ -73,8 +76,16 @@ func positional(name string, f filter) Func {
 		if f.most >= 0 && len(c.args) > f.most {
 			return nil, fmt.Errorf("%s takes %d arguments beside its value, and here are %d", name, f.most, len(c.args))
 		}
+		if slices.Contains(recursing, name) {
+			if err := BoundValue(list, 0); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
 		out, err := f.do(c)
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := boundResult(out); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for n := range c.named {

@@ -65,6 +65,9 @@ func toYAML(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := BoundValue(c.value, n); err != nil {
+		return nil, err
+	}
 	var b strings.Builder
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(n)
@@ -78,6 +81,9 @@ func fromJSON(c *call) (any, error) {
 	s, ok := c.value.(string)
 	if !ok {
 		return c.value, nil
+	}
+	if err := BoundJSON(s); err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
@@ -114,9 +120,7 @@ func fromYAML(c *call) (any, error) {
 	if !ok {
 		return c.value, nil
 	}
-	var v any
-	err := yaml.Unmarshal([]byte(s), &v)
-	return v, err
+	return DecodeYAML(s)
 }
 
 func hashed(c *call) (any, error) {

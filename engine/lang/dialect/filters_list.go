@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 func listFilters() map[string]filter {
@@ -20,7 +21,7 @@ func listFilters() map[string]filter {
 		"max":                  {do: func(c *call) (any, error) { return c.extreme(1) }},
 		"sum":                  {do: sum, most: 2},
 		"join":                 {do: join, most: 2},
-		"unique":               {do: func(c *call) (any, error) { return c.set(nil, func(_ []any, _ any) bool { return true }, false) }},
+		"unique":               {do: unique, most: 2},
 		"union":                {do: func(c *call) (any, error) { return c.setWith(func([]any, any) bool { return true }, true) }, most: 1},
 		"intersect":            {do: func(c *call) (any, error) { return c.setWith(has, false) }, most: 1},
 		"difference":           {do: func(c *call) (any, error) { return c.setWith(func(l []any, v any) bool { return !has(l, v) }, false) }, most: 1},
@@ -51,6 +52,9 @@ func (c *call) items() ([]any, error) {
 		}
 		return out, nil
 	case string:
+		if err := BoundList(utf8.RuneCountInString(t)); err != nil {
+			return nil, err
+		}
 		out := []any{}
 		for _, r := range t {
 			out = append(out, string(r))
@@ -63,6 +67,9 @@ func (c *call) items() ([]any, error) {
 func asList(c *call) (any, error) { return c.items() }
 
 func length(c *call) (any, error) {
+	if s, ok := c.value.(string); ok {
+		return utf8.RuneCountInString(s), nil
+	}
 	l, err := c.items()
 	return len(l), err
 }
@@ -100,7 +107,7 @@ func (c *call) extreme(sign int) (any, error) {
 	}
 	best := l[0]
 	for _, e := range l[1:] {
-		if compare(e, best)*sign > 0 {
+		if compare(folded(e, false), folded(best, false))*sign > 0 {
 			best = e
 		}
 	}
@@ -190,9 +197,14 @@ func join(c *call) (any, error) {
 		return nil, err
 	}
 	parts := make([]string, len(l))
+	size := times(len(l), len(by))
 	for i, e := range l {
 		if parts[i], err = Print(e); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		size += len(parts[i])
+		if err := BoundText(size); err != nil {
+			return nil, err
 		}
 	}
 	return strings.Join(parts, by), nil
@@ -212,6 +224,7 @@ func flat(l []any, levels int) []any {
 	for _, e := range l {
 		inner, ok := list(e)
 		switch {
+		case e == nil || e == "None" || e == "null": // Ansible leaves them out
 		case ok && levels != 0:
 			out = append(out, flat(inner, levels-1)...)
 		default:
@@ -227,23 +240,32 @@ func sorted(c *call) (any, error) {
 		return nil, err
 	}
 	reverse, exact, field := c.flag(0, "reverse"), c.flag(1, "case_sensitive"), c.arg(2, "attribute", nil)
-	key := func(v any) any {
+	l = slices.Clone(l)
+	sortItems(l, exact, reverse, func(v any) any {
 		if field != nil {
 			v, _ = attribute(v, field)
 		}
-		if s, ok := v.(string); ok && !exact {
-			return strings.ToLower(s)
-		}
 		return v
-	}
-	l = slices.Clone(l)
+	})
+	return l, nil
+}
+
+// sortItems sorts items by a key; unless exact, texts that differ only in case are equal.
+func sortItems(l []any, exact, reverse bool, of func(any) any) {
 	slices.SortStableFunc(l, func(a, b any) int {
 		if reverse {
 			a, b = b, a
 		}
-		return compare(key(a), key(b))
+		return compare(folded(of(a), exact), folded(of(b), exact))
 	})
-	return l, nil
+}
+
+// folded returns a text in lower case, unless exact, and any other value unchanged.
+func folded(v any, exact bool) any {
+	if s, ok := v.(string); ok && !exact {
+		return strings.ToLower(s)
+	}
+	return v
 }
 
 func zip(c *call) (any, error) {

@@ -12,7 +12,7 @@ func mappingFilters() map[string]filter {
 		"items":      {do: pairs},
 		"items2dict": {do: itemsToDict, most: 2},
 		"combine":    {do: combine, most: -1},
-		"dictsort":   {do: pairs},
+		"dictsort":   {do: sortedPairs, most: 3},
 	}
 }
 
@@ -47,6 +47,22 @@ func pairs(c *call) (any, error) {
 		out = append(out, []any{k, m[k]})
 	}
 	return out, err
+}
+
+// sortedPairs sorts the pairs of a mapping by key or by value.
+func sortedPairs(c *call) (any, error) {
+	out, err := pairs(c)
+	if err != nil {
+		return nil, err
+	}
+	by, err := c.text(1, "by", "key")
+	if err != nil || by != "key" && by != "value" {
+		return nil, fmt.Errorf("by: want key or value, got %q", by)
+	}
+	at := map[string]int{"key": 0, "value": 1}[by]
+	list := out.([]any) //nolint:forcetypeassert // pairs returns a list of lists
+	sortItems(list, c.flag(0, "case_sensitive"), c.flag(2, "reverse"), func(v any) any { return v.([]any)[at] })
+	return list, nil
 }
 
 func itemsToDict(c *call) (any, error) {

@@ -28,7 +28,7 @@ func toBool(c *call) (any, error) {
 		return t, nil
 	case string:
 		switch strings.ToLower(t) {
-		case "yes", "on", "1", "true", "y", "t":
+		case "yes", "on", "1", "true":
 			return true, nil
 		}
 		return false, nil
@@ -94,7 +94,7 @@ func round(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	do, ok := map[string]func(float64) float64{"common": math.Round, "ceil": math.Ceil, "floor": math.Floor}[method]
+	do, ok := map[string]func(float64) float64{"common": math.RoundToEven, "ceil": math.Ceil, "floor": math.Floor}[method]
 	if !ok {
 		return nil, fmt.Errorf("method %q: want common, ceil or floor", method)
 	}

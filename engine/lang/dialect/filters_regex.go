@@ -3,7 +3,6 @@ package dialect
 import (
 	"fmt"
 	"regexp"
-	"strings"
 )
 
 // pattern compiles a regular expression with the flags of the call.
@@ -31,9 +30,20 @@ func (c *call) pattern(multiline, ignorecase bool) (*regexp.Regexp, error) {
 
 var groupRef = regexp.MustCompile(`\\g<(\w+)>|\\([0-9])`)
 
-// expansion converts \1 and \g<name> to the form of Go's regexp.
+// replacementPart matches what a backslash begins in a replacement of Python.
+var replacementPart = regexp.MustCompile(`\\\\|\\g<(\w+)>|\\([0-9])|\$`)
+
+// expansion converts \1 and \g<name> to the form of Go's regexp; \\ is a backslash.
 func expansion(s string) string {
-	return groupRef.ReplaceAllString(strings.ReplaceAll(s, "$", "$$"), "$${$1$2}")
+	return replacementPart.ReplaceAllStringFunc(s, func(part string) string {
+		switch part {
+		case "$":
+			return "$$"
+		case `\\`:
+			return `\`
+		}
+		return groupRef.ReplaceAllString(part, "$${$1$2}")
+	})
 }
 
 func regexReplace(c *call) (any, error) {
@@ -47,6 +57,9 @@ func regexReplace(c *call) (any, error) {
 	}
 	with, err := c.text(1, "replacement", "")
 	if err != nil {
+		return nil, err
+	}
+	if err := regexCost(re.String(), s, expansion(with), true); err != nil {
 		return nil, err
 	}
 	return re.ReplaceAllString(s, expansion(with)), nil
@@ -81,6 +94,17 @@ func regexSearch(c *call) (any, error) {
 	return out, nil
 }
 
+// submatches returns the texts at the places of a match and its groups.
+func submatches(s string, at []int) []string {
+	out := make([]string, len(at)/2)
+	for i := range out {
+		if at[2*i] >= 0 {
+			out[i] = s[at[2*i]:at[2*i+1]]
+		}
+	}
+	return out
+}
+
 // regexFindAll returns all matches: with one group the texts of the group, with several a
 // list for each match.
 func regexFindAll(c *call) (any, error) {
@@ -92,8 +116,14 @@ func regexFindAll(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	limit := maxDecoded / (itemWeight * (re.NumSubexp() + 2))
+	found := re.FindAllStringSubmatchIndex(s, limit+1)
+	if err := BoundList(len(found) * (re.NumSubexp() + 2)); err != nil {
+		return nil, err
+	}
 	out := []any{}
-	for _, m := range re.FindAllStringSubmatch(s, -1) {
+	for _, at := range found {
+		m := submatches(s, at)
 		switch len(m) {
 		case 1, 2:
 			out = append(out, m[len(m)-1])

@@ -3,7 +3,6 @@ package dialect
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // mapped is the filter map(attribute='name') or map('filter', arguments).
@@ -33,9 +32,6 @@ func mapped(c *call) (any, error) {
 		return nil, err
 	}
 	f, ok := filters()[name]
-	if simple := textFunctions[name]; !ok && simple != nil {
-		f, ok = text(simple), true
-	}
 	if !ok {
 		return nil, fmt.Errorf("there is no filter %q; write what is to be done with each item, which is #: map(upper(#))", name)
 	}
@@ -48,9 +44,6 @@ func mapped(c *call) (any, error) {
 	}
 	return out, nil
 }
-
-// textFunctions are filters that are functions of expr, too.
-var textFunctions = map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper}
 
 // selected keeps the items for which a test holds, or does not hold. Without a test, the
 // item or its field must exist and be true.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -33,6 +34,30 @@ func (c *call) setWith(fits func(other []any, v any) bool, more bool) (any, erro
 		return nil, errors.New("want another list in parentheses")
 	}
 	return c.set(other, fits, more)
+}
+
+// unique keeps the first of equal items; texts that differ only in case are equal unless
+// case_sensitive is set.
+func unique(c *call) (any, error) {
+	l, err := c.items()
+	if err != nil {
+		return nil, err
+	}
+	exact, field := c.flag(0, "case_sensitive"), c.arg(1, "attribute", nil)
+	out, seen := []any{}, []any{}
+	for i, e := range l {
+		key := e
+		if field != nil {
+			var ok bool
+			if key, ok = attribute(e, field); !ok {
+				return nil, fmt.Errorf("item %d has no %v", i, field)
+			}
+		}
+		if key = folded(key, exact); !has(seen, key) {
+			out, seen = append(out, e), append(seen, key)
+		}
+	}
+	return out, nil
 }
 
 func symmetric(c *call) (any, error) {

@@ -33,7 +33,7 @@ const (
 // New returns a language with the given functions of templates.
 func New(templates map[string]any) *Language {
 	l := &Language{calls: map[string]Func{NamedName: makeNamed, ChoiceName: choose}, piped: map[string]bool{}}
-	for name, fn := range templates {
+	for name, fn := range BoundTemplates(templates) {
 		l.calls[name] = adapt(name, fn, false)
 		l.calls[name+lastSuffix] = adapt(name, fn, true)
 	}
@@ -101,5 +101,5 @@ func Shown(name string) string {
 // HasFilter reports whether a filter of Ansible is available behind a |, by its own name.
 func HasFilter(name string) bool {
 	_, ours := filters()[name]
-	return ours || textFunctions[name] != nil || name == "abs" || name == "reverse"
+	return ours || name == "abs" || name == "reverse"
 }

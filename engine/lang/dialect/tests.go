@@ -94,14 +94,12 @@ func isKind(name string, v any) bool {
 	case "number", "float":
 		_, whole := toInt(v)
 		_, ok := toFloat(v)
-		return ok && (name == "number" || !whole)
+		_, truth := v.(bool) // a bool is a number in Python
+		return ok && (name == "number" || !whole) || truth && name == "number"
 	case "integer":
 		_, ok := toInt(v)
 		return ok
-	case "sequence":
-		_, ok := list(v)
-		return ok
-	case "iterable":
+	case "sequence", "iterable": // Jinja counts what has a length
 		_, ok := list(v)
 		return ok || isKind("string", v) || isKind("mapping", v)
 	case "even", "odd":

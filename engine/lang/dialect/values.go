@@ -36,6 +36,9 @@ func Print(v any) (string, error) {
 
 // toJSON does not escape <, > and &.
 func toJSON(v any, indent string) (string, error) {
+	if err := BoundValue(v, len(indent)); err != nil {
+		return "", err
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

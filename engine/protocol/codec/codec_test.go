@@ -22,7 +22,7 @@ var (
 		Started: time.Date(2026, 11, 22, 8, 0, 0, 7, time.UTC), Elapsed: 17 * time.Millisecond,
 		Failure: &engine.Failure{Message: "no", Detail: "not at all\n", Deterministic: true},
 		Change: &engine.Change{Needed: true, Wait: true, MissingDir: "/no", Output: engine.Output{"found": "it"}, Effects: []engine.Effect{
-			{Kind: engine.EffectFile, Target: "/x", Action: "create", Diff: "+é\n"}, {Kind: engine.EffectUnit, Target: "a", Action: "b", Secret: true, Redacted: true}}},
+			{Kind: engine.EffectFile, Target: "/x", Action: "create", Reason: "no", Diff: "+é\n"}, {Kind: engine.EffectUnit, Target: "a", Action: "b", Reason: "c", Secret: true, Redacted: true}}},
 		Output: engine.Output{"lines": []any{"a", 1.5, nil, true}, "": map[string]any{}}}
 	plainResult = engine.Result{Step: "1.play.1", Status: engine.StatusOK, Tries: 1, Started: fullResult.Started, Elapsed: time.Microsecond}
 )

@@ -11,7 +11,7 @@ import (
 // TestNoFieldIsForgotten: the values that the other tests encode and decode set every
 // field of the messages, so that a new field must be encoded.
 func TestNoFieldIsForgotten(t *testing.T) {
-	controllers := []string{"Host", "Name", "Delegate", "RunOnce", "Unknown", "MaxParallel", "Weight"} // only the controller says these
+	controllers := []string{"Host", "Name", "Delegate", "RunOnce", "Unknown", "MaxParallel", "Weight", "OnController"} // only the controller says these
 	for _, c := range []struct {
 		full any
 		but  []string

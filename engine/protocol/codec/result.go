@@ -39,7 +39,7 @@ func appendChange(out []byte, c *engine.Change) ([]byte, error) {
 	for i := range c.Effects {
 		e := &c.Effects[i]
 		out = binary.AppendUvarint(out, flags(e.Secret, e.Redacted))
-		out = appendText(appendText(appendText(appendText(out, e.Kind), e.Target), e.Action), e.Diff)
+		out = appendText(appendText(appendText(appendText(appendText(out, e.Kind), e.Target), e.Action), e.Reason), e.Diff)
 	}
 	out = appendText(out, c.MissingDir)
 	return appendJSON(out, c.Output, len(c.Output) > 0)
@@ -110,7 +110,7 @@ func (r *reader) change() *engine.Change {
 		}
 		set := r.flags()
 		c.Effects = append(c.Effects, engine.Effect{Secret: set&1 != 0, Redacted: set&2 != 0,
-			Kind: engine.EffectKind(r.string()), Target: r.string(), Action: r.string(), Diff: r.string()})
+			Kind: engine.EffectKind(r.string()), Target: r.string(), Action: r.string(), Reason: r.string(), Diff: r.string()})
 	}
 	c.MissingDir = r.string()
 	r.json(&c.Output)

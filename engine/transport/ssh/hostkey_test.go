@@ -111,3 +111,26 @@ func TestKnownKeyIsAskedFor(t *testing.T) {
 		_ = s.open(d)(t).Close()
 	}
 }
+
+// TestHostsBehindOneAddress: the key of a host is looked up by address and port, so that
+// hosts behind one address have a key each, and none passes for another.
+func TestHostsBehindOneAddress(t *testing.T) {
+	one, other := newSite(t, sshtest.Config{}), newSite(t, sshtest.Config{})
+	other.target.KnownHosts = one.target.KnownHosts
+	write(t, one.target.KnownHosts[0], "")
+	for _, s := range []*site{one, other} {
+		s.target.HostKeys = AcceptNew
+		_ = s.open(dialer(t, Options{}))(t).Close()
+		s.target.HostKeys = Strict
+	}
+	if got := lines(t, one.target.KnownHosts[0]); len(got) != 2 {
+		t.Fatalf("recorded %q, want a line for each port", got)
+	}
+	_ = one.open(dialer(t, Options{}))(t).Close()
+	_ = other.open(dialer(t, Options{}))(t).Close()
+
+	write(t, one.target.KnownHosts[0], knownhosts.Line([]string{other.server.Addr}, one.server.HostKeys[0].PublicKey()))
+	if _, err := dialer(t, Options{}).Dial(t.Context(), other.target); err == nil {
+		t.Error("the key of one port was accepted at another")
+	}
+}

@@ -33,7 +33,7 @@ type Failure struct{ Task, Message string }
 
 // hostRules are the rules for one host.
 var hostRules = []func(Host) []Finding{
-	disks, memory, clock, failedUnits, unitRestarts, containerRestarts, kernelMessages, etcdLog,
+	disks, memory, clock, clockJumps, failedUnits, unitRestarts, containerRestarts, kernelMessages, etcdLog,
 	bgpSessions, connectionTracking, versions, blockedProcesses, pendingHandlers, reboot, failures,
 }
 

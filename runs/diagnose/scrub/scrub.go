@@ -26,7 +26,7 @@ func scrubLine(line string) string {
 	lower := strings.ToLower(line)
 	for _, r := range lineRules {
 		if r.applies(lower) {
-			line = r.pattern.ReplaceAllString(line, r.replacement)
+			line = r.apply(line)
 		}
 	}
 	return longRuns(line)

@@ -25,8 +25,9 @@ type Context struct {
 	ReconnectFunc func(ctx context.Context) error
 	Provided      engine.Services
 
-	mu    sync.Mutex
-	texts []string
+	mu       sync.Mutex
+	texts    []string
+	warnings []string
 }
 
 var _ engine.ActionContext = (*Context)(nil)
@@ -91,4 +92,18 @@ func (c *Context) Texts() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.texts...)
+}
+
+// Warn implements engine.ActionContext and records the text.
+func (c *Context) Warn(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warnings = append(c.warnings, text)
+}
+
+// Warnings returns the warnings.
+func (c *Context) Warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.warnings...)
 }

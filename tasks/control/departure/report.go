@@ -14,6 +14,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/inuse"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/report"
@@ -22,17 +23,19 @@ import (
 // Report is the action `departure_report`. Report fails with all reasons why hosts must not
 // leave.
 type Report struct {
-	Hosts              []string          `yaml:"hosts" doc:"Hosts that leave and must be reachable."`
-	Dead               []string          `yaml:"dead" doc:"Names that leave and must not be alive: their node is not Ready, their etcd member does not answer."`
-	Nodes              []string          `yaml:"nodes" doc:"Names of the nodes that leave."`
-	Members            []string          `yaml:"members" doc:"Names of the etcd members that leave."`
-	PeerURLs           map[string]string `yaml:"peer_urls" doc:"Peer URLs of members by name, as far as they are known."`
-	Unknown            []string          `yaml:"unknown" doc:"Names in dead that the inventory does not have: there must be a node or an etcd member of that name."`
+	Hosts              []string          `yaml:"hosts" rule:"word" doc:"Hosts that leave and must be reachable."`
+	Dead               []string          `yaml:"dead" rule:"word" doc:"Names that leave and must not be alive: their node is not Ready, their etcd member does not answer."`
+	Nodes              []string          `yaml:"nodes" rule:"word" doc:"Names of the nodes that leave."`
+	Members            []string          `yaml:"members" rule:"word" doc:"Names of the etcd members that leave."`
+	PeerURLs           map[string]string `yaml:"peer_urls" rule:"url" keys:"word" doc:"Peer URLs of members by name, as far as they are known."`
+	Unknown            []string          `yaml:"unknown" rule:"word" doc:"Names in dead that the inventory does not have: there must be a node or an etcd member of that name."`
 	DeleteEmptyDirData bool              `yaml:"delete_emptydir_data" doc:"As in kube_drain. Default false."`
 	Force              bool              `yaml:"force" doc:"As in kube_drain. Default false."`
 	DisableEviction    bool              `yaml:"disable_eviction" doc:"As in kube_drain. Default false."`
 	KeepNodes          bool              `yaml:"keep_nodes" doc:"The hosts become minions and keep their nodes. Default false."`
-	Versions           string            `yaml:"versions" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
+	Settings           string            `yaml:"settings" rule:"variable" doc:"Name under which the hosts registered running_settings; default: the cluster in use is not compared with the inventory."`
+	Network            string            `yaml:"network" rule:"variable" doc:"With settings: name under which the hosts registered the files of the pod network."`
+	Versions           string            `yaml:"versions" rule:"variable" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
 }
 
 // ReadOnly is true: a report changes nothing.
@@ -66,7 +69,7 @@ func reasons(n int) string {
 }
 
 func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.Row {
-	rows := append(r.connections(actx.Targets()), r.versions(actx)...)
+	rows := slices.Concat(r.connections(actx.Targets()), r.versions(actx), r.conflicts(ctx, actx))
 	live, err := etcd.Observe(ctx, actx)
 	if err != nil {
 		rows = append(rows, report.Bad("etcd", "", "%v", err))
@@ -110,6 +113,17 @@ func (r *Report) versions(actx engine.ActionContext) []report.Row {
 			}
 		}
 	}
+	return rows
+}
+
+// conflicts returns the rows of what the run must not change in the cluster beside the hosts that
+// leave it.
+func (r *Report) conflicts(ctx context.Context, actx engine.ActionContext) []report.Row {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
+	if !ok || r.Settings == "" {
+		return nil
+	}
+	rows := inuse.Conflicts(ctx, actx, c, inuse.Sources{Settings: r.Settings, Network: r.Network, Leaving: slices.Concat(r.Hosts, r.Dead, r.Nodes, r.Members)})
 	return rows
 }
 

@@ -1,12 +1,14 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"deployer/engine"
 	"deployer/tasks/control/kube"
@@ -14,15 +16,15 @@ import (
 
 // Action is the action `kube_drain`.
 type Action struct {
-	Node               string         `yaml:"node" doc:"Node to drain; default: the host's own."`
-	Timeout            time.Duration  `yaml:"timeout" doc:"Maximum duration of the drain, including the termination of pods; after it the node is uncordoned and the task fails. Default 10m; it cannot be unlimited."`
-	GracePeriod        *time.Duration `yaml:"grace_period" doc:"Termination grace period of each pod; 0s kills at once. Default: that of the pod."`
+	Node               string         `yaml:"node" rule:"node" doc:"Node to drain; default: the host's own."`
+	Timeout            time.Duration  `yaml:"timeout" range:"1ms.." doc:"Maximum duration of the drain, including the termination of pods; after it the node is uncordoned and the task fails. Default 10m; it cannot be unlimited."`
+	GracePeriod        *time.Duration `yaml:"grace_period" range:"0s.." doc:"Termination grace period of each pod; 0s kills at once. Default: that of the pod."`
 	DeleteEmptyDirData bool           `yaml:"delete_emptydir_data" doc:"Evict pods with emptyDir volumes too, whose data is lost; otherwise such pods are an error before any change. Default false."`
 	Force              bool           `yaml:"force" doc:"Evict pods that no controller recreates too; otherwise such pods are an error before any change. Default false."`
 	DisableEviction    bool           `yaml:"disable_eviction" doc:"Delete pods instead of evicting them, without regard to PodDisruptionBudgets. Default false."`
-	PodSelector        string         `yaml:"pod_selector" doc:"Evict only pods with these labels, as in app!=database. Default: all."`
+	PodSelector        string         `yaml:"pod_selector" rule:"own" doc:"Evict only pods with these labels, as in app!=database. Default: all."`
 	MissingOK          bool           `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
-	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" doc:"Do not wait for pods that have been terminating for longer than this, such as those of a dead kubelet. Default: wait for all."`
+	SkipWaitForDelete  time.Duration  `yaml:"skip_wait_for_delete_timeout" range:"0s.." doc:"Do not wait for pods that have been terminating for longer than this, such as those of a dead kubelet. Default: wait for all."`
 }
 
 // NewAction returns the action with its defaults.
@@ -30,6 +32,14 @@ func NewAction() *Action { return &Action{Timeout: 10 * time.Minute} }
 
 // Cancellable is true: a drain that is interrupted undoes its cordon.
 func (*Action) Cancellable() bool { return true }
+
+// Valid implements engine.Validator.
+func (a *Action) Valid() error {
+	if _, err := labels.Parse(a.PodSelector); err != nil {
+		return fmt.Errorf("pod_selector %q is not a selector of labels such as app!=database: %w", a.PodSelector, err)
+	}
+	return nil
+}
 
 // Check reads the node and its pods. Nothing is needed when the node is cordoned and has
 // no pods to evict.
@@ -56,6 +66,10 @@ func (a *Action) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 	return change, nil
 }
 
+// BlockedMark is in a line of the diff of a drain between a pod and the reason why it cannot leave
+// now, in parentheses.
+const BlockedMark = "  ("
+
 func (a *Action) effect(s *NodeState) engine.Effect {
 	what := "cordon and drain"
 	if a.DisableEviction {
@@ -65,8 +79,8 @@ func (a *Action) effect(s *NodeState) engine.Effect {
 	for i := range s.Pods {
 		name := nameOf(&s.Pods[i])
 		fmt.Fprintf(&diff, "-%s: %s", s.Node, name)
-		if why := s.BlockedBy[name]; why != "" {
-			fmt.Fprintf(&diff, "  (%s)", why)
+		if why := cmp.Or(s.BlockedBy[name], held(&s.Pods[i])); why != "" {
+			fmt.Fprintf(&diff, BlockedMark+"%s)", why)
 		}
 		diff.WriteByte('\n')
 	}

@@ -19,13 +19,13 @@ import (
 // cordoned first, so that no pod moves from one of them to another. With Create a host
 // that joins the cluster registers as a node that is cordoned already.
 type CordonAction struct {
-	Node      string `yaml:"node" doc:"Node to cordon; default: the host's own."`
+	Node      string `yaml:"node" rule:"node" doc:"Node to cordon; default: the host's own."`
 	MissingOK bool   `yaml:"missing_ok" doc:"Do nothing when there is no such node. Default false."`
 	Create    bool   `yaml:"create" doc:"Create the Node object, cordoned, when there is none, before the kubelet registers; do nothing when there is one. A host that fails keeps the cordon. Default false."`
 	// APIOptional is for installations: the first API server runs below a kubelet.
 	APIOptional bool  `yaml:"api_optional" doc:"With create: do nothing when no API server responds within 5 s, as before the first one is installed. Default false."`
-	CPUs        int   `yaml:"cpus" doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
-	Memory      int64 `yaml:"memory" doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
+	CPUs        int   `yaml:"cpus" range:"0.." doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
+	Memory      int64 `yaml:"memory" range:"0.." doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
 }
 
 // optionalAPI is the time within which an API server that need not be there responds.

@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (d *drainer) stillThere() []string {
 		case ok:
 			kept = append(kept, fmt.Sprintf("%s (%s)", nameOf(pod), why))
 		case pod.DeletionTimestamp != nil:
-			ending = append(ending, nameOf(pod)+" (it is ending)")
+			ending = append(ending, nameOf(pod)+" ("+cmp.Or(held(pod), "it is ending")+")")
 		default:
 			ending = append(ending, nameOf(pod))
 		}

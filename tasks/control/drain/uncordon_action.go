@@ -13,9 +13,9 @@ import (
 
 // UncordonAction is the action `kube_uncordon`.
 type UncordonAction struct {
-	Node    string        `yaml:"node" doc:"Node to uncordon; default: the host's own."`
+	Node    string        `yaml:"node" rule:"node" doc:"Node to uncordon; default: the host's own."`
 	Ready   bool          `yaml:"ready" doc:"Wait first until the node is Ready and its kubelet has renewed its Lease; otherwise the node stays cordoned and the task fails. Default true."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait for Ready and for an answer of the API; default 5m."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait for Ready and for an answer of the API; default 5m."`
 	Force   bool          `yaml:"force" doc:"Uncordon a node that somebody else has cordoned too. Default false."`
 }
 

@@ -19,8 +19,8 @@ import (
 // is a member or starts with a new cluster, and
 // fails for a host whose etcd must stay untouched.
 type AddMember struct {
-	Plan    string        `yaml:"plan" doc:"Name under which etcd_plan was registered." required:"true"`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the change is allowed; default 2m."`
+	Plan    string        `yaml:"plan" rule:"variable" doc:"Name under which etcd_plan was registered." required:"true"`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait until the change is allowed; default 2m."`
 }
 
 // NewAddMember returns the action with its defaults.
@@ -61,7 +61,7 @@ func (a *AddMember) Check(ctx context.Context, actx engine.ActionContext) (engin
 	}
 	var effects []engine.Effect
 	if s.removeID != "" {
-		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + s.removeID, Action: "remove; " + self.Name + " " + s.reason})
+		effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + s.removeID, Action: "remove", Reason: self.Name + " " + s.reason})
 	}
 	effects = append(effects, engine.Effect{Kind: engine.EffectMember, Target: "etcd member " + self.Name, Action: "add as a learner"})
 	return engine.Changed(effects...), nil

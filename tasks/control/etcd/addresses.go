@@ -20,7 +20,7 @@ import (
 //
 // Output: reason, for people.
 type Addresses struct {
-	Found string `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
+	Found string `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 }
 
 // ReadOnly is true: a decision changes nothing.
@@ -38,13 +38,13 @@ func (a *Addresses) Check(ctx context.Context, actx engine.ActionContext) (engin
 	}
 	hosts := Hosts(c)
 	if Take(ctx, open, hosts).Live() != nil {
-		return engine.Change{}, errors.New("a majority of the members of etcd serves: deployer install changes the addresses of members, one after the other")
+		return engine.Change{}, errors.New("a majority of the members of etcd serves: deployer install changes the addresses of members, one after the other, and deployer resume completes an interrupted readdress")
 	}
 	probes := (&Plan{Found: a.Found}).probes(actx, hosts)
 	setListed(probes, ListedPeerURLs(ctx, actx, hosts))
 	reason := cluster.EtcdAddressesLost(probes)
 	if reason == "" {
-		return engine.Change{}, errors.New("the members of etcd know each other under the addresses of the inventory: deployer apply starts them")
+		return engine.Change{}, errors.New("the members of etcd know each other under the addresses of the inventory: deployer resume completes an interrupted readdress; where none was interrupted, deployer apply starts them")
 	}
 	return engine.NoChange(engine.Output{"reason": reason}), nil
 }

@@ -16,7 +16,7 @@ import (
 // of etcd have saved by themselves, its copy in the object store, and units that have failed.
 // Problems are rows of the output, as those of `verify_etcd`.
 type Backups struct {
-	Found string `yaml:"found" doc:"Name under which the etcd hosts registered their timers and snapshots (role etcd-backup-state)." required:"true"`
+	Found string `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered their timers and snapshots (role etcd-backup-state)." required:"true"`
 }
 
 // Check returns the rows.
@@ -154,14 +154,14 @@ func clusterBackup(members []memberBackups, of memberBackups, newest *savedSnaps
 			}
 		}
 		if first.interval > 0 && !first.since.IsZero() && first.now.Sub(first.since) > 2*first.interval {
-			return report.Bad(checkBackup, "", "no scheduled snapshot was ever saved, and one is due every %s", span(first.interval)).Advised(advice)
+			return report.Bad(checkBackup, "", "no scheduled snapshot was ever saved, and one is due every %s", Span(first.interval)).Advised(advice)
 		}
 		return report.Skip(checkBackup, "", "no scheduled snapshot was due yet")
 	}
 	age := of.now.Sub(newest.at)
-	text := fmt.Sprintf("%s on %s, %.1f MiB, %s old", newest.name, of.host, float64(newest.bytes)/(1<<20), span(age))
+	text := fmt.Sprintf("%s on %s, %.1f MiB, %s old", newest.name, of.host, float64(newest.bytes)/(1<<20), Span(age))
 	if of.interval > 0 {
-		text += "; one is due every " + span(of.interval)
+		text += "; one is due every " + Span(of.interval)
 	}
 	if of.interval > 0 && age > 2*of.interval {
 		return report.Bad(checkBackup, "", "the last snapshot is older than two intervals: %s", text).Advised(advice)
@@ -181,7 +181,7 @@ func (m memberBackups) timerRow(newest *savedSnapshot) report.Row {
 	case m.ended.IsZero():
 		return report.OK(checkBackupTimer, m.host, "active; it has not run since the host started")
 	}
-	return report.OK(checkBackupTimer, m.host, "active; the last run was %s ago", span(m.now.Sub(m.ended)))
+	return report.OK(checkBackupTimer, m.host, "active; the last run was %s ago", Span(m.now.Sub(m.ended)))
 }
 
 // copyRow reports whether the newest snapshot of a member is in the object store.
@@ -193,8 +193,8 @@ func (m memberBackups) copyRow(store string) report.Row {
 	return report.OK(checkBackupCopy, m.host, "%s is in %s", m.newest.name, store)
 }
 
-// span formats a duration in its largest units: 45m, 6h, 2d3h.
-func span(d time.Duration) string {
+// Span formats a duration in its largest units: 45m, 6h, 2d3h.
+func Span(d time.Duration) string {
 	d = d.Round(time.Minute)
 	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
 	switch {

@@ -86,7 +86,7 @@ func TestBackupRows(t *testing.T) {
 			t.Errorf("%s: %d rows, want %q", name, len(shown), tt.want)
 		}
 		change, err := (&Backups{Found: "backups"}).Check(t.Context(), s)
-		if got := report.Collect("", change.Output); tt.store == "" && (err != nil || len(got) != len(rows)) {
+		if got := report.OfAction("", change.Output); tt.store == "" && (err != nil || len(got) != len(rows)) {
 			t.Errorf("%s: the action has %d rows, want %d: %v", name, len(got), len(rows), err)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 // smaller than their quota; otherwise the action fails.
 type Defragment struct {
 	All     bool          `yaml:"all" doc:"Include members whose file is smaller than 100 MiB, or of which less than 45 % holds no data. Default false."`
-	Pause   time.Duration `yaml:"pause" doc:"Time between two members; default 36s."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum time for one member; default 5m."`
+	Pause   time.Duration `yaml:"pause" range:"0s.." doc:"Time between two members; default 36s."`
+	Timeout time.Duration `yaml:"timeout" range:"1ms.." doc:"Maximum time for one member; default 5m."`
 }
 
 // NewDefragment returns the action with its defaults. The pause is that of OpenShift's

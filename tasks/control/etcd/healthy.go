@@ -17,7 +17,7 @@ import (
 // quorum is safe with it. A member that serves and is listed with another peer URL than that
 // of its host gets this one: the only member of a cluster has nobody else to change the list.
 type Healthy struct {
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 60s."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 60s."`
 }
 
 // NewHealthy returns the action with its defaults.

@@ -14,7 +14,7 @@ import (
 // the member of the host to stop, and changes nothing. Playbooks run it right before they
 // change what the member reads at its start.
 type MayRestart struct {
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the other members serve; default 2m."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait until the other members serve; default 2m."`
 }
 
 // NewMayRestart returns the action with its defaults.

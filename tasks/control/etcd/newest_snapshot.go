@@ -17,7 +17,7 @@ import (
 // Output: host, which has the snapshot with the highest revision, or the first one of these in
 // inventory order; path and revision of that snapshot; saved, the number of hosts with one.
 type NewestSnapshot struct {
-	Saved string `yaml:"saved" doc:"Name under which the etcd hosts registered their snapshots (etcd_snapshot)." required:"true"`
+	Saved string `yaml:"saved" rule:"variable" doc:"Name under which the etcd hosts registered their snapshots (etcd_snapshot)." required:"true"`
 }
 
 // ReadOnly is true: a comparison changes nothing.

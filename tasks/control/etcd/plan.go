@@ -20,8 +20,8 @@ import (
 // Output: bootstrap (true when all members start at once), order, and hosts: by name,
 // each with action, initial_cluster, initial_state, remove_id, reason and serves.
 type Plan struct {
-	Found    string   `yaml:"found" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
-	Only     []string `yaml:"only" doc:"Hosts whose members the run changes; default all. A host is added beside a member that is down only when the run repairs that member first."`
+	Found    string   `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
+	Only     []string `yaml:"only" rule:"word" doc:"Hosts whose members the run changes; default all. A host is added beside a member that is down only when the run repairs that member first."`
 	Restored bool     `yaml:"restored" doc:"The members have restored data, which knows them under the addresses of the inventory, also when their units still have others. Default false."`
 }
 

@@ -129,7 +129,7 @@ func TestMembersThatDoNotFindEachOther(t *testing.T) {
 	}{
 		"all members have other addresses": {[]string{"m1", "m2", "m3"}, "m1, m2, m3 have other addresses", ""},
 		"two of three members":             {[]string{"m2", "m3"}, "deployer etcd readdress", ""},
-		"one of three members":             {[]string{"m2"}, "", "deployer apply starts them"},
+		"one of three members":             {[]string{"m2"}, "", "deployer resume completes an interrupted readdress; where none was interrupted, deployer apply starts them"},
 		"no address has changed":           {nil, "", "deployer apply starts them"},
 	} {
 		s := downAt(t, tt.moved...)
@@ -145,7 +145,7 @@ func TestMembersThatDoNotFindEachOther(t *testing.T) {
 	}
 	s := run(t, newFake("m1", "m2", "m3"), "m1", map[string]bool{"m1": true, "m2": true, "m3": true})
 	_, err := (&Addresses{Found: "found"}).Check(t.Context(), s)
-	requireError(t, "etcd serves", err, "deployer install changes the addresses")
+	requireError(t, "etcd serves", err, "deployer install changes the addresses of members, one after the other, and deployer resume completes an interrupted readdress")
 }
 
 func requireError(t *testing.T, what string, err error, want string) {

@@ -17,10 +17,10 @@ import (
 // cluster, when [cluster.EtcdMayRemove] allows it. It ends only when the member list,
 // read linearizably, does not have the member. A member that is not listed is no change.
 type RemoveMember struct {
-	Member  string        `yaml:"member" doc:"Name of the member; default: the host."`
-	PeerURL string        `yaml:"peer_url" doc:"Peer URL of the member, by which one is found that has not started yet and has no name. Default: none."`
+	Member  string        `yaml:"member" rule:"word" doc:"Name of the member; default: the host."`
+	PeerURL string        `yaml:"peer_url" rule:"url" doc:"Peer URL of the member, by which one is found that has not started yet and has no name. Default: none."`
 	Dead    bool          `yaml:"dead" doc:"Fail when the member answers: its host is said to be dead. Default false."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait until the quorum allows the removal; default 2m."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait until the quorum allows the removal; default 2m."`
 }
 
 // NewRemoveMember returns the action with its defaults.

@@ -17,7 +17,7 @@ import (
 // Output: remove_id (empty when the cluster lists no member for the host), serves,
 // learner, archive, and others, the names of the members that stay.
 type Replacement struct {
-	Found string `yaml:"found" doc:"Name under which the host registered whether it has data (a stat of the member directory)." required:"true"`
+	Found string `yaml:"found" rule:"variable" doc:"Name under which the host registered whether it has data (a stat of the member directory)." required:"true"`
 }
 
 // ReadOnly is true: a decision changes nothing.

@@ -18,10 +18,10 @@ import (
 //
 // Output: bump, as text.
 type RestoreRevision struct {
-	Snapshot int64  `yaml:"snapshot" required:"true" doc:"revision of the snapshot"`
-	Found    string `yaml:"found" required:"true" doc:"Name under which the etcd hosts registered the revision of their data (etcd_revision)."`
-	Recorded string `yaml:"recorded" required:"true" doc:"Name under which the etcd hosts registered the file with the recorded number (a read of that file)."`
-	Replaced string `yaml:"replaced" required:"true" doc:"Name under which the etcd hosts registered whether this restore has replaced their data (a stat)."`
+	Snapshot int64  `yaml:"snapshot" range:"0.." required:"true" doc:"revision of the snapshot"`
+	Found    string `yaml:"found" rule:"variable" required:"true" doc:"Name under which the etcd hosts registered the revision of their data (etcd_revision)."`
+	Recorded string `yaml:"recorded" rule:"variable" required:"true" doc:"Name under which the etcd hosts registered the file with the recorded number (a read of that file)."`
+	Replaced string `yaml:"replaced" rule:"variable" required:"true" doc:"Name under which the etcd hosts registered whether this restore has replaced their data (a stat)."`
 }
 
 // ReadOnly is true: a decision changes nothing.

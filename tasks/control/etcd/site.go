@@ -17,21 +17,21 @@ import (
 // creates its own.
 const identityTTL = time.Hour
 
-// opener connects to members with an identity of the run's keyring, or is the Opener
-// that the program has set.
+// opener connects to members with an identity of the run's keyring; see [OpenWith].
 func opener(ctx context.Context, actx engine.ActionContext) (Opener, error) {
-	if open, ok := engine.Service[Opener](actx.Services()); ok {
-		return open, nil
-	}
 	ring, err := keyring.Of(actx)
-	if err != nil {
+	if _, provided := engine.Service[Opener](actx.Services()); err != nil && !provided {
 		return nil, err
 	}
 	return OpenWith(ctx, actx, ring)
 }
 
-// OpenWith returns an opener that authenticates with the keys of ring.
+// OpenWith returns an opener that authenticates with the keys of ring, or the Opener that the
+// program has set.
 func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring) (Opener, error) {
+	if open, ok := engine.Service[Opener](actx.Services()); ok {
+		return open, nil
+	}
 	keys, err := ring.Keys()
 	if err != nil {
 		return nil, err

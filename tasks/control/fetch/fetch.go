@@ -16,12 +16,12 @@ import (
 
 // Fetch copies a file of the host to the controller.
 type Fetch struct {
-	Src       string `yaml:"src" required:"true" doc:"absolute path of a plain file on the host"`
-	Dest      string `yaml:"dest" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
+	Src       string `yaml:"src" rule:"path" required:"true" doc:"absolute path of a plain file on the host"`
+	Dest      string `yaml:"dest" rule:"line" required:"true" doc:"directory on the controller, absolute or relative to where deployer was started; the file becomes DEST/HOST/SRC in it"`
 	Flat      bool   `yaml:"flat" doc:"dest is the file itself or, with a slash at its end, its directory; it must differ between hosts. Default false"`
 	Follow    bool   `yaml:"follow" doc:"follow symbolic links of other users, who can thereby choose the file; default false"`
 	MissingOK bool   `yaml:"missing_ok" doc:"do not fail when the file does not exist; default false"`
-	MaxMiB    int64  `yaml:"max_mib" doc:"maximum size of the file in MiB; a tenth of the controller's disk, at most 1 GiB, always stays free. Default 1024"`
+	MaxMiB    int64  `yaml:"max_mib" range:"0.." doc:"maximum size of the file in MiB; a tenth of the controller's disk, at most 1 GiB, always stays free. Default 1024"`
 }
 
 var _ engine.Action = (*Fetch)(nil)

@@ -19,11 +19,11 @@ const defaultTimeout = 5 * time.Minute
 
 // Hook is the action `hook`.
 type Hook struct {
-	Command hostcmd.Words     `yaml:"command" doc:"Program with arguments to run on the controller, as a list or a text, without a shell; exit code 0 is success."`
-	Env     map[string]string `yaml:"env" doc:"Variables of the program's environment, beside those of deployer and DEPLOYER_HOST, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER, DEPLOYER_PHASE and DEPLOYER_RUN."`
+	Command hostcmd.Words     `yaml:"command" rule:"text" doc:"Program with arguments to run on the controller, as a list or a text, without a shell; exit code 0 is success."`
+	Env     map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"Variables of the program's environment, beside those of deployer and DEPLOYER_HOST, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER, DEPLOYER_PHASE and DEPLOYER_RUN."`
 	HTTP    *Request          `yaml:"http" doc:"HTTP request to send from the controller."`
-	Phase   string            `yaml:"phase" doc:"Text for DEPLOYER_PHASE, such as before. Default: empty."`
-	Timeout time.Duration     `yaml:"timeout" doc:"Maximum duration of the program or request, such as 90s; after it the task fails, and the program is terminated. Default 5m; it cannot be unlimited."`
+	Phase   string            `yaml:"phase" rule:"line" doc:"Text for DEPLOYER_PHASE, such as before. Default: empty."`
+	Timeout time.Duration     `yaml:"timeout" range:"1ms.." doc:"Maximum duration of the program or request, such as 90s; after it the task fails, and the program is terminated. Default 5m; it cannot be unlimited."`
 }
 
 // New returns the action with its defaults.
@@ -37,8 +37,8 @@ var (
 // Cancellable is true: an interrupt of the run terminates the program.
 func (*Hook) Cancellable() bool { return true }
 
-// Validate requires a command or a request, and a time limit.
-func (h *Hook) Validate() error {
+// Valid implements engine.Validator: it requires a command or a request, and a time limit.
+func (h *Hook) Valid() error {
 	switch {
 	case len(h.Command) == 0 && h.HTTP == nil:
 		return errors.New("want command or http")
@@ -57,7 +57,7 @@ func (h *Hook) Validate() error {
 
 // Check changes nothing and contacts no system: a hook always runs.
 func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, error) {
-	if err := h.Validate(); err != nil {
+	if err := h.Valid(); err != nil {
 		return engine.Change{}, err
 	}
 	effect := engine.Effect{Kind: engine.EffectCommand, Target: hostcmd.Quote(h.Command), Action: "run on the controller"}

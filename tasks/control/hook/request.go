@@ -27,19 +27,19 @@ const maxShown = 200
 
 // Request is an HTTP request of a hook.
 type Request struct {
-	URL     string            `yaml:"url" required:"true" doc:"http or https URL. Redirects are not followed."`
-	Method  string            `yaml:"method" doc:"HTTP method. Default POST."`
-	Headers map[string]string `yaml:"headers" doc:"Headers to send; default none. Values that must stay secret come from an encrypted file of variables, or from secret_headers."`
-	Secrets map[string]Source `yaml:"secret_headers" doc:"Headers whose values are read on the controller when the request is sent, and are in no output; default none."`
-	Body    string            `yaml:"body" doc:"Body of the request; default empty."`
-	Status  []int             `yaml:"status" doc:"Expected status codes; default any from 200 to 299."`
-	CA      string            `yaml:"ca" doc:"File of the controller with the CA certificates to trust; default the CA certificates of the controller."`
+	URL     string            `yaml:"url" rule:"url" required:"true" doc:"http or https URL. Redirects are not followed."`
+	Method  string            `yaml:"method" rule:"token" doc:"HTTP method. Default POST."`
+	Headers map[string]string `yaml:"headers" rule:"line" keys:"token" doc:"Headers to send; default none. Values that must stay secret come from an encrypted file of variables, or from secret_headers."`
+	Secrets map[string]Source `yaml:"secret_headers" keys:"token" doc:"Headers whose values are read on the controller when the request is sent, and are in no output; default none."`
+	Body    string            `yaml:"body" rule:"text" doc:"Body of the request; default empty."`
+	Status  []int             `yaml:"status" range:"100..599" doc:"Expected status codes; default any from 200 to 299."`
+	CA      string            `yaml:"ca" rule:"line" doc:"File of the controller with the CA certificates to trust; default the CA certificates of the controller."`
 }
 
 // Source is the source of the value of a header.
 type Source struct {
-	File string `yaml:"file" doc:"File of the controller with the value; white space around it is removed."`
-	Env  string `yaml:"env" doc:"Variable of deployer's environment with the value."`
+	File string `yaml:"file" rule:"line" doc:"File of the controller with the value; white space around it is removed."`
+	Env  string `yaml:"env" rule:"environment" doc:"Variable of deployer's environment with the value."`
 }
 
 func (r *Request) method() string { return cmp.Or(r.Method, http.MethodPost) }

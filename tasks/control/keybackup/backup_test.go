@@ -277,3 +277,53 @@ func archiveOf(t *testing.T, kind byte, entries ...string) []byte {
 	}
 	return out.Bytes()
 }
+
+// TestKeysOfAStore: keys of an object store need the fingerprint of the inventory, because whoever
+// knows the recipients can encrypt others; keys with another fingerprint are refused from
+// everywhere.
+func TestKeysOfAStore(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t)
+	key, err := keys.BackupKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, public := newIdentity(t)
+	sealed, err := Seal("prod", keys, []string{public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := writeFile(t, string(sealed))
+	for name, c := range map[string]struct {
+		fingerprint             string
+		stored, unauthenticated bool
+		want                    string
+	}{
+		"a file":                    {"", false, false, ""},
+		"a file, known":             {key.Fingerprint(), false, false, ""},
+		"a file, others":            {strings.Repeat("0", 32), false, false, "they are of another cluster, or forged"},
+		"a file, others, told":      {strings.Repeat("0", 32), false, true, ""},
+		"a store":                   {"", true, false, "Compare their fingerprint " + key.Fingerprint()},
+		"a store, known":            {key.Fingerprint(), true, false, ""},
+		"a store, others":           {strings.Repeat("0", 32), true, false, "they are of another cluster, or forged"},
+		"a store, told to take any": {"", true, true, ""},
+	} {
+		s := newContext(t, keys, "")
+		engine.Provide(s.Provided, &cluster.Cluster{Name: "prod", Etcd: cluster.Etcd{Backup: cluster.EtcdBackup{Fingerprint: c.fingerprint}}})
+		_, err := (&Read{File: file, Identity: identity, Stored: c.stored, Unauthenticated: c.unauthenticated}).Check(t.Context(), s)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	digest, err := Digest(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newContext(t, keys, "")
+	if _, err := (&Read{File: file, Identity: identity, SHA256: digest}).Check(t.Context(), s); err != nil {
+		t.Errorf("the same file: %v", err)
+	}
+	if _, err := (&Read{File: file, Identity: identity, SHA256: strings.Repeat("0", 64)}).Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), "is another file than the one with which the restore began") {
+		t.Errorf("another file: %v", err)
+	}
+}

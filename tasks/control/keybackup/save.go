@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
+
 	"deployer/engine"
 	"deployer/secrets"
 	"deployer/tasks/control/actionctx"
@@ -25,12 +27,26 @@ import (
 // keys for the same recipients. Each encryption with age gives other bytes, so a file with present begins
 // with a line that names the keys in it.
 type Save struct {
-	Recipients []string `yaml:"recipients" required:"true" doc:"public keys of age or SSH that can open the backup: age1..., ssh-ed25519 ..., ssh-rsa ..."`
-	Present    string   `yaml:"present" doc:"path of the file on the host, which is made only when keys or recipients have changed; the content has a first line then, that age does not read. Default: none"`
+	Recipients []string `yaml:"recipients" rule:"own" required:"true" doc:"public keys of age or SSH that can open the backup: age1..., ssh-ed25519 ..., ssh-rsa ..."`
+	Present    string   `yaml:"present" rule:"path" doc:"path of the file on the host, which is made only when keys or recipients have changed; the content has a first line then, that age does not read. Default: none"`
 }
 
 // ReadOnly is true.
 func (*Save) ReadOnly() bool { return true }
+
+// Valid implements engine.Validator.
+func (s *Save) Valid() error {
+	_, err := parseRecipients(s.Recipients)
+	return err
+}
+
+func parseRecipients(keys []string) ([]age.Recipient, error) {
+	to, err := secrets.ParseRecipients("recipients", strings.Join(keys, "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("the recipients of the keys: %w", err)
+	}
+	return to, nil
+}
 
 // Check encrypts. Check fails when the keyring is empty or incomplete.
 func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
@@ -46,10 +62,6 @@ func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
-	to, err := secrets.ParseRecipients("recipients", strings.Join(s.Recipients, "\n"))
-	if err != nil {
-		return engine.Change{}, fmt.Errorf("the recipients of the keys: %w", err)
-	}
 	first := ""
 	if s.Present != "" {
 		first = header(c.Name, keys, s.Recipients)
@@ -61,13 +73,9 @@ func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 			return engine.NoChange(engine.Output{"content": ""}), nil
 		}
 	}
-	archive, err := pack(c.Name, keys.Files(), keys.External().Names(), time.Now())
+	sealed, err := Seal(c.Name, keys, s.Recipients)
 	if err != nil {
 		return engine.Change{}, err
-	}
-	sealed, err := secrets.Seal(archive, to)
-	if err != nil {
-		return engine.Change{}, fmt.Errorf("encrypting the keys of the cluster: %w", err)
 	}
 	return engine.NoChange(engine.Output{"content": first + string(sealed)}), nil
 }
@@ -75,6 +83,23 @@ func (s *Save) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 // Apply is never called.
 func (*Save) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
+}
+
+// Seal returns the keys of a cluster, encrypted to recipients.
+func Seal(cluster string, keys *keyring.Keys, recipients []string) ([]byte, error) {
+	to, err := parseRecipients(recipients)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := pack(cluster, keys.Files(), keys.External().Names(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := secrets.Seal(archive, to)
+	if err != nil {
+		return nil, fmt.Errorf("encrypting the keys of the cluster: %w", err)
+	}
+	return sealed, nil
 }
 
 // footer is the last line of an armored file that is whole.

@@ -21,10 +21,10 @@ import (
 // Its place is a run_once task behind `ca_read`, registered on every master. In a dry
 // run it creates keys too, in memory only, so that later tasks can be checked.
 type Load struct {
-	Found            string `yaml:"found" doc:"Name under which the masters registered the result of ca_read." required:"true"`
-	Backup           string `yaml:"backup" doc:"Name under which key_backup_read was registered, for a restore: its keys are those of the cluster. Default: none."`
-	Etcd             string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
-	Nodes            string `yaml:"nodes" doc:"Name under which nodes registered whether they have a kubelet (a stat of its configuration). Authorities are created only when neither a node nor a member of etcd is there."`
+	Found            string `yaml:"found" rule:"variable" doc:"Name under which the masters registered the result of ca_read." required:"true"`
+	Backup           string `yaml:"backup" rule:"variable" doc:"Name under which key_backup_read was registered, for a restore: its keys are those of the cluster. Default: none."`
+	Etcd             string `yaml:"etcd" rule:"variable" doc:"Name under which etcd hosts registered whether they have data (a stat of the member directory). A new encryption key is created only when none of them has data."`
+	Nodes            string `yaml:"nodes" rule:"variable" doc:"Name under which nodes registered whether they have a kubelet (a stat of its configuration). Authorities are created only when neither a node nor a member of etcd is there."`
 	Existing         bool   `yaml:"existing" doc:"Fail instead of creating keys, for tasks that only read a cluster; default false."`
 	NewEncryptionKey bool   `yaml:"new_encryption_key" doc:"Create a new encryption key even if the cluster has data and no master holds its key; default false."`
 }

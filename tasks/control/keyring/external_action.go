@@ -11,7 +11,7 @@ import (
 // another authority than the one that the inventory names as external, or the key of such a
 // one. Masters without files pass.
 type ExternalAuthorities struct {
-	Found string `yaml:"found" doc:"Name under which the masters registered ca_read." required:"true"`
+	Found string `yaml:"found" rule:"variable" doc:"Name under which the masters registered ca_read." required:"true"`
 }
 
 // ReadOnly is true.

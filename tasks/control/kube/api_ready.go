@@ -14,8 +14,8 @@ import (
 // APIReady is the action `kube_ready`: a gate that opens when the API server of one
 // master, queried directly, is ready.
 type APIReady struct {
-	Host    string        `yaml:"host" doc:"Master whose API server is queried; default: the host."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 2m."`
+	Host    string        `yaml:"host" rule:"word" doc:"Master whose API server is queried; default: the host."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 2m."`
 }
 
 // NewAPIReady returns the action with its defaults.

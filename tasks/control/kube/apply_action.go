@@ -14,18 +14,24 @@ import (
 // removes objects that a set of manifests no longer contains.
 type ApplyManifests struct {
 	Manifests Source        `yaml:"manifests" doc:"Source of the manifests; exclusive with content."`
-	Content   string        `yaml:"content" doc:"Manifests as text: YAML documents; exclusive with manifests."`
-	Set       string        `yaml:"set" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding. Default: no set, and nothing is removed."`
+	Content   string        `yaml:"content" rule:"text" doc:"Manifests as text: YAML documents; exclusive with manifests."`
+	Set       string        `yaml:"set" rule:"label" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding. Default: no set, and nothing is removed."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
-	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments and DaemonSets are rolled out; default false."`
-	Available float64       `yaml:"available" doc:"With wait: share of the wanted pods that must be available; default 1."`
-	Timeout   time.Duration `yaml:"timeout" doc:"Maximum wait for the rollout; default 5m."`
+	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments, DaemonSets and StatefulSets are rolled out; default false."`
+	Available float64       `yaml:"available" range:"0..1" doc:"With wait: share of the wanted pods that must be available; default 1."`
+	Timeout   time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait for the rollout; default 5m."`
 }
 
 // Source is the source of manifests.
 type Source struct {
-	Template string `yaml:"template" template:"true" doc:"Template file of the role, rendered with the host's variables."`
+	Template string `yaml:"template" rule:"line" template:"true" doc:"Template file of the role, rendered with the host's variables; exclusive with artifact."`
+	Artifact string `yaml:"artifact" rule:"filename" doc:"Name of a file of the catalogue, such as calico-crds."`
+	Version  string `yaml:"version" rule:"version" doc:"Version of the artifact."`
 }
+
+// ArtifactReader returns the content of a file of the catalogue, which the lock file pins. The
+// action gets it as a service of the run.
+type ArtifactReader func(ctx context.Context, name, version string) ([]byte, error)
 
 // NewApplyManifests returns the action with its defaults.
 func NewApplyManifests() *ApplyManifests {
@@ -41,7 +47,7 @@ type renderer interface {
 // changes, Check waits for the rollout: an earlier run may have been killed between
 // apply and rollout.
 func (a *ApplyManifests) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	objects, err := a.objects(actx)
+	objects, err := a.objects(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -56,7 +62,7 @@ func (a *ApplyManifests) Check(ctx context.Context, actx engine.ActionContext) (
 	}
 	plan, err := Plan(ctx, planner, objects, a.Force)
 	if dry && err != nil && IsTransient(err) {
-		return changeWithoutAPI(objects), nil
+		return UnknownChange(objects, NotCompared(err)), nil
 	}
 	if err != nil {
 		return engine.Change{}, err
@@ -96,6 +102,9 @@ func (a *ApplyManifests) Apply(ctx context.Context, actx engine.ActionContext, c
 	if err := Execute(ctx, client, plan, a.Force, actx.Progress); err != nil {
 		return nil, err
 	}
+	if err := waitEstablished(ctx, client, plan, actx.Progress); err != nil {
+		return nil, err
+	}
 	if !a.Wait {
 		return nil, nil
 	}
@@ -109,30 +118,33 @@ func (a *ApplyManifests) Apply(ctx context.Context, actx engine.ActionContext, c
 }
 
 func (a *ApplyManifests) wait(ctx context.Context, c *Client, objects []*unstructured.Unstructured, actx engine.ActionContext) error {
-	var workloads []Workload
-	for _, o := range objects {
-		if gvk := o.GroupVersionKind(); gvk == DeploymentKind() || gvk == DaemonSetKind() {
-			workloads = append(workloads, Workload{gvk, o.GetNamespace(), o.GetName()})
-		}
-	}
-	return WaitRollouts(ctx, c, workloads, a.Available, a.Timeout, actx.Progress)
+	return WaitRollouts(ctx, c, WorkloadsOf(objects), a.Available, a.Timeout, actx.Progress)
 }
 
-func (a *ApplyManifests) objects(actx engine.ActionContext) ([]*unstructured.Unstructured, error) {
-	text := []byte(a.Content)
+// Valid implements engine.Validator.
+func (a *ApplyManifests) Valid() error {
+	given := 0
+	for _, source := range []string{a.Manifests.Template, a.Manifests.Artifact, a.Content} {
+		if source != "" {
+			given++
+		}
+	}
 	switch {
-	case (a.Manifests.Template == "") == (a.Content == ""):
-		return nil, errors.New("write either manifests with a template, or content")
-	case a.Manifests.Template != "":
-		r, ok := actx.(renderer)
-		if !ok {
-			return nil, errors.New("templates cannot be rendered here; write content")
-		}
-		rendered, err := r.Render(a.Manifests.Template)
-		if err != nil {
-			return nil, err
-		}
-		text = rendered
+	case given != 1:
+		return errors.New("write one of manifests with a template, manifests with an artifact, and content")
+	case (a.Manifests.Artifact == "") != (a.Manifests.Version == ""):
+		return errors.New("an artifact needs a version, and a version an artifact")
+	}
+	return nil
+}
+
+func (a *ApplyManifests) objects(ctx context.Context, actx engine.ActionContext) ([]*unstructured.Unstructured, error) {
+	if err := a.Valid(); err != nil {
+		return nil, err
+	}
+	text, err := a.text(ctx, actx)
+	if err != nil {
+		return nil, err
 	}
 	objects, err := Parse(text)
 	if err != nil {
@@ -147,12 +159,33 @@ func (a *ApplyManifests) objects(actx engine.ActionContext) ([]*unstructured.Uns
 	return objects, nil
 }
 
-// changeWithoutAPI is the change of a dry run in which no API responds: every object
-// counts as changed.
-func changeWithoutAPI(objects []*unstructured.Unstructured) engine.Change {
+// text returns the manifests as text.
+func (a *ApplyManifests) text(ctx context.Context, actx engine.ActionContext) ([]byte, error) {
+	switch {
+	case a.Manifests.Template != "":
+		r, ok := actx.(renderer)
+		if !ok {
+			return nil, errors.New("templates cannot be rendered here; write content")
+		}
+		return r.Render(a.Manifests.Template)
+	case a.Manifests.Artifact != "":
+		read, ok := engine.Service[ArtifactReader](actx.Services())
+		if !ok {
+			return nil, errors.New("artifacts need an inventory with a cluster; write content")
+		}
+		return read(ctx, a.Manifests.Artifact, a.Manifests.Version)
+	}
+	return []byte(a.Content), nil
+}
+
+// UnknownChange is the change of a dry run that could not compare the objects: each of them
+// counts as changed, for the given reason.
+func UnknownChange(objects []*unstructured.Unstructured, reason string) engine.Change {
 	var effects []engine.Effect
 	for _, o := range objects {
-		effects = append(effects, objectEffect(describe(o), "apply; the API does not answer now", "", o))
+		effect := ObjectEffect(Describe(o), "apply", "", o)
+		effect.Reason = reason
+		effects = append(effects, effect)
 	}
 	return engine.Changed(effects...)
 }

@@ -23,21 +23,22 @@ const maxDiff = 64 << 10
 // tool created with the same values, so that fields which are later removed from the
 // manifest are removed from the object. Times of writes are ignored.
 func difference(live, applied *unstructured.Unstructured) (effect engine.Effect, ok bool) {
-	target := describe(applied)
+	target := Describe(applied)
 	if live == nil {
-		return objectEffect(target, "create", "", applied), true
+		return ObjectEffect(target, "create", "", applied), true
 	}
 	before, after := comparable(live), comparable(applied)
 	if reflect.DeepEqual(before, after) {
 		if reflect.DeepEqual(owners(live), owners(applied)) {
 			return engine.Effect{}, false
 		}
-		return objectEffect(target, "take over fields", "", applied), true
+		return ObjectEffect(target, "take over fields", "", applied), true
 	}
-	return objectEffect(target, "change", unified(target, before, after), applied), true
+	return ObjectEffect(target, "change", unified(target, before, after), applied), true
 }
 
-func objectEffect(target, action, diff string, o *unstructured.Unstructured) engine.Effect {
+// ObjectEffect returns the effect of an action on an object. The effect of a Secret has no diff.
+func ObjectEffect(target, action, diff string, o *unstructured.Unstructured) engine.Effect {
 	e := engine.Effect{Kind: engine.EffectObject, Target: target, Action: action, Diff: diff}
 	if o.GetKind() == "Secret" {
 		e.Secret, e.Diff = true, ""

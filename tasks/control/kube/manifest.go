@@ -76,8 +76,8 @@ func checkObject(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// describe names an object in messages: "kind name" or "kind namespace/name".
-func describe(o *unstructured.Unstructured) string {
+// Describe names an object in messages: "kind name" or "kind namespace/name".
+func Describe(o *unstructured.Unstructured) string {
 	if ns := o.GetNamespace(); ns != "" {
 		return fmt.Sprintf("%s %s/%s", o.GetKind(), ns, o.GetName())
 	}

@@ -19,28 +19,41 @@ import (
 // Node is the action `kube_node`: it sets labels, taints and pod range of the Node
 // object that the kubelet of a host creates, or deletes the Node object.
 type Node struct {
-	Name    string            `yaml:"name" doc:"Name of the node; default: the host."`
-	Labels  map[string]string `yaml:"labels" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
+	Name    string            `yaml:"name" rule:"node" doc:"Name of the node; default: the host."`
+	Labels  map[string]string `yaml:"labels" rule:"label" keys:"label-key" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
 	Taints  []Taint           `yaml:"taints" doc:"Taints to set; taints that an earlier run set and that are no longer listed are removed. Default: unchanged."`
-	PodCIDR string            `yaml:"pod_cidr" doc:"Pod range of the node, which Kubernetes accepts only once. Default: unchanged."`
+	PodCIDR string            `yaml:"pod_cidr" rule:"prefix" doc:"Pod range of the node, which Kubernetes accepts only once. Default: unchanged."`
 	Absent  bool              `yaml:"absent" doc:"Delete the Node object of a host without kubelet, and its Lease; default false."`
 	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
-	Timeout time.Duration     `yaml:"timeout" doc:"Maximum wait for the Node object and for Ready; default 2m."`
+	// NetworkLater is for clusters whose pod network is applied through their API.
+	NetworkLater bool          `yaml:"network_later" doc:"With ready: as long as no node of the cluster has a pod network, a node need not be Ready that lacks nothing else; default false."`
+	Timeout      time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait for the Node object and for Ready; default 2m."`
 }
 
 // Taint is a taint as playbooks write it.
 type Taint struct {
-	Key    string `yaml:"key" doc:"Key of the taint." required:"true"`
-	Value  string `yaml:"value" doc:"Value of the taint; default empty."`
-	Effect string `yaml:"effect" doc:"Effect of the taint: NoSchedule, PreferNoSchedule or NoExecute." required:"true"`
+	Key    string `yaml:"key" rule:"label-key" doc:"Key of the taint." required:"true"`
+	Value  string `yaml:"value" rule:"label" doc:"Value of the taint; default empty."`
+	Effect string `yaml:"effect" rule:"in:NoSchedule,PreferNoSchedule,NoExecute" doc:"Effect of the taint: NoSchedule, PreferNoSchedule or NoExecute." required:"true"`
 }
 
 // NewNode returns the action with its defaults.
 func NewNode() *Node { return &Node{Timeout: 2 * time.Minute} }
 
+// Valid implements engine.Validator.
+func (n *Node) Valid() error {
+	if n.Absent && (n.Ready || n.Labels != nil || n.Taints != nil || n.PodCIDR != "") {
+		return errors.New("absent excludes labels, taints, pod_cidr and ready")
+	}
+	return nil
+}
+
 // Check waits for the Node object and returns the differences. With Ready, and without
 // differences, Check waits until the node is Ready.
 func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	if err := n.Valid(); err != nil {
+		return engine.Change{}, err
+	}
 	client, err := Open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
@@ -55,6 +68,9 @@ func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	}
 	node, err := WaitNode(ctx, client, name, timeout, actx.Progress)
 	if dry && err != nil && (apierrors.IsNotFound(err) || IsTransient(err)) {
+		if n.Labels == nil && n.Taints == nil && n.PodCIDR == "" {
+			return engine.NoChange(nil), nil // it would only wait
+		}
 		return engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: "Node " + name, Action: "set labels, taints and pod range; there is no such node now"}), nil
 	}
 	if err != nil {
@@ -65,16 +81,13 @@ func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		return engine.Change{}, err
 	}
 	if patch == nil && n.Ready && !dry {
-		return engine.Change{}, WaitReady(ctx, client, []string{name}, 1, n.Timeout, actx.Progress)
+		return engine.Change{}, n.wait(ctx, client, name, actx.Progress)
 	}
 	return engine.Change{Needed: patch != nil, Effects: effects}, nil
 }
 
 // checkAbsent returns a needed change when the Node object exists.
 func (n *Node) checkAbsent(ctx context.Context, client *Client, name string) (engine.Change, error) {
-	if n.Ready || n.Labels != nil || n.Taints != nil || n.PodCIDR != "" {
-		return engine.Change{}, errors.New("absent excludes labels, taints, pod_cidr and ready")
-	}
 	var effects []engine.Effect
 	for _, o := range nodeObjects() {
 		_, err := client.Get(ctx, o.kind, o.namespace, name)
@@ -83,7 +96,7 @@ func (n *Node) checkAbsent(ctx context.Context, client *Client, name string) (en
 		case err != nil:
 			return engine.Change{}, fmt.Errorf("reading %s %s: %w", o.kind.Kind, name, err)
 		default:
-			effects = append(effects, engine.Effect{Kind: engine.EffectObject, Target: o.kind.Kind + " " + name, Action: "remove: its host is not a node any more"})
+			effects = append(effects, engine.Effect{Kind: engine.EffectObject, Target: o.kind.Kind + " " + name, Action: "remove", Reason: "its host is not a node any more"})
 		}
 	}
 	return engine.Change{Needed: len(effects) > 0, Effects: effects}, nil
@@ -125,7 +138,7 @@ func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 		return nil, err
 	}
 	if n.Ready {
-		return nil, WaitReady(ctx, client, []string{n.name(actx)}, 1, n.Timeout, actx.Progress)
+		return nil, n.wait(ctx, client, n.name(actx), actx.Progress)
 	}
 	return nil, nil
 }
@@ -136,7 +149,15 @@ func (n *Node) Gate() any {
 	if !n.Ready {
 		return nil
 	}
-	return &Node{Name: n.Name, Ready: true, Timeout: n.Timeout}
+	return &Node{Name: n.Name, Ready: true, NetworkLater: n.NetworkLater, Timeout: n.Timeout}
+}
+
+// wait waits until the node is Ready.
+func (n *Node) wait(ctx context.Context, client *Client, name string, progress func(string)) error {
+	if n.NetworkLater {
+		return waitReadyOrWithoutNetwork(ctx, client, name, n.Timeout, progress)
+	}
+	return WaitReady(ctx, client, []string{name}, 1, n.Timeout, progress)
 }
 
 func (n *Node) name(actx engine.ActionContext) string {

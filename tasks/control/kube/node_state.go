@@ -24,6 +24,8 @@ type NodeState struct {
 	Created time.Time
 	// Cordoned is true when spec.unschedulable is set, so the node accepts no new pods.
 	Cordoned bool
+	// LacksNetwork is true when the pod network is all that the node lacks to be Ready.
+	LacksNetwork bool
 }
 
 // Nodes returns the states of the named nodes; names nil means all nodes. A named node
@@ -80,6 +82,7 @@ func stateOf(name string, node *corev1.Node) NodeState {
 		if c.Type == corev1.NodeReady {
 			s.Ready = c.Status == corev1.ConditionTrue
 			s.Reason = strings.TrimSpace(c.Reason + " " + c.Message)
+			s.LacksNetwork = c.Status == corev1.ConditionFalse && strings.HasPrefix(c.Message, networkNotReady)
 		}
 	}
 	return s
@@ -88,15 +91,23 @@ func stateOf(name string, node *corev1.Node) NodeState {
 // WaitReady waits until the share (0 to 1) of the named nodes is Ready. On timeout the
 // error names the nodes that are not.
 func WaitReady(ctx context.Context, c *Client, names []string, share float64, timeout time.Duration, progress func(string)) error {
+	return waitStates(ctx, c, names, timeout, progress, func(_ context.Context, states []NodeState) (bool, error) {
+		ready := len(states) - len(unready(states))
+		return ready >= int(portion(int32(len(names)), share)), nil
+	})
+}
+
+// waitStates waits until the states of the named nodes are good enough. On timeout the error names
+// the nodes that are not Ready.
+func waitStates(ctx context.Context, c *Client, names []string, timeout time.Duration, progress func(string), enough func(context.Context, []NodeState) (bool, error)) error {
 	last := ""
 	err := poll.Until(ctx, timeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		states, err := Nodes(ctx, c, names)
 		if err != nil {
 			return "", false, err
 		}
-		ready := len(states) - len(unready(states))
-		if ready >= int(portion(int32(len(names)), share)) {
-			return "", true, nil
+		if done, err := enough(ctx, states); done || err != nil {
+			return "", done, err
 		}
 		state := notReadyText(states)
 		if state != last {

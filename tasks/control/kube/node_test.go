@@ -139,7 +139,7 @@ func TestWaitNodeWaitsUntilTheNodeExists(t *testing.T) {
 	if err != nil || node.Name != "n1" {
 		t.Errorf("got %v, %v", node, err)
 	}
-	if _, err := WaitNode(context.Background(), c, "n2", 50*time.Millisecond, silent); err == nil || !strings.Contains(err.Error(), "timeout after 50ms: there is no such node") {
+	if _, err := WaitNode(context.Background(), c, "n2", time.Second, silent); err == nil || !strings.Contains(err.Error(), "timeout after 1s: there is no such node") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 // NodesReady is the action `nodes_ready`: a gate that opens when nodes are
 // Ready.
 type NodesReady struct {
-	Nodes   []string      `yaml:"nodes" doc:"Nodes to wait for; default: the hosts of the task."`
-	Share   float64       `yaml:"share" doc:"Share of the nodes that must be Ready; default 1."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 5m."`
+	Nodes   []string      `yaml:"nodes" rule:"node" doc:"Nodes to wait for; default: the hosts of the task."`
+	Share   float64       `yaml:"share" range:"0..1" doc:"Share of the nodes that must be Ready; default 1."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 5m."`
 }
 
 // NewNodesReady returns the action with its defaults.

@@ -149,6 +149,12 @@ func DeploymentKind() schema.GroupVersionKind { return kindOf("apps", "Deploymen
 // DaemonSetKind is the kind of DaemonSets.
 func DaemonSetKind() schema.GroupVersionKind { return kindOf("apps", "DaemonSet") }
 
+// StatefulSetKind is the kind of StatefulSets.
+func StatefulSetKind() schema.GroupVersionKind { return kindOf("apps", "StatefulSet") }
+
+// SecretKind is the kind of Secrets.
+func SecretKind() schema.GroupVersionKind { return kindOf("", "Secret") }
+
 func kindOf(group, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
 }

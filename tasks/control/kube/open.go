@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/keyring"
 )
 
@@ -17,6 +18,21 @@ func Open(ctx context.Context, actx engine.ActionContext) (*Client, error) {
 		return nil, err
 	}
 	return anyClient(ctx, actx)
+}
+
+// OpenWith returns a client that authenticates with the keys of ring and uses the masters of
+// the resolved cluster. It shares nothing with the clients of the run.
+func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring) (*Client, error) {
+	c, err := actionctx.Cluster(actx)
+	if err != nil {
+		return nil, err
+	}
+	access := NewAccess(ring)
+	access.Use(actx.Dial, c.Masters, c.API.Port)
+	if err := keyring.LoadIdentity(ctx, actx, ring, keyring.Cluster, time.Now()); err != nil {
+		return nil, err
+	}
+	return access.Any()
 }
 
 // open returns the Access of the run and loads its keys when they are missing.

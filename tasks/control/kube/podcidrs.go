@@ -23,8 +23,8 @@ import (
 //
 // The output maps the name of each node to its range.
 type PodCIDRs struct {
-	Found    string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
-	Snapshot string `yaml:"snapshot" doc:"Name under which snapshot_check was registered, in a restore: while no API responds, the Node objects are those of the snapshot. Default: none."`
+	Found    string `yaml:"found" rule:"variable" doc:"Name under which nodes registered their network configuration." required:"true"`
+	Snapshot string `yaml:"snapshot" rule:"variable" doc:"Name under which snapshot_check was registered, in a restore: while no API responds, the Node objects are those of the snapshot. Default: none."`
 }
 
 // nodesTimeout is the maximum time for reading the Node objects. The API of a new
@@ -79,7 +79,7 @@ func (p *PodCIDRs) ranges(actx engine.ActionContext, c *cluster.Cluster, nodes m
 		state, isNode := nodes[name]
 		out = append(out, cluster.PodRange{
 			Name:   name,
-			OnHost: rangeIn(actionctx.Registered(actx, name, p.Found)),
+			OnHost: RangeIn(actionctx.Registered(actx, name, p.Found)),
 			InAPI:  state.PodCIDR,
 			IsNode: isNode,
 		})
@@ -133,15 +133,15 @@ func (p *PodCIDRs) nodesInSnapshot(actx engine.ActionContext) map[string]NodeSta
 	return out
 }
 
-// rangeIn returns the pod range in the registered values of a host: the subnet of the
+// RangeIn returns the pod range in the registered values of a host: the subnet of the
 // first network configuration among them; "" when there is none.
-func rangeIn(v any) string {
+func RangeIn(v any) string {
 	switch v := v.(type) {
 	case engine.Output:
-		return rangeIn(map[string]any(v))
+		return RangeIn(map[string]any(v))
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if found := rangeIn(v[key]); found != "" {
+			if found := RangeIn(v[key]); found != "" {
 				return found
 			}
 		}

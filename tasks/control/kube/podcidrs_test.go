@@ -220,10 +220,18 @@ func TestDryRunWithoutAPIReturnsEffects(t *testing.T) {
 	action := NewApplyManifests()
 	action.Content = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 	change, err := action.Check(context.Background(), s)
-	if err != nil || !change.Needed || !strings.Contains(change.Effects[0].Action, "the API does not answer") {
+	if err != nil || !change.Needed || !strings.Contains(change.Effects[0].Reason, "the API does not answer") {
 		t.Errorf("%+v %v", change, err)
 	}
-	if change, err := NewNode().Check(context.Background(), s); err != nil || !change.Needed {
+	node := NewNode()
+	node.Labels = map[string]string{"disk": "ssd"}
+	if change, err := node.Check(context.Background(), s); err != nil || !change.Needed {
+		t.Errorf("%+v %v", change, err)
+	}
+	// After an interrupted restore no API answers: a step that only waits announces no change.
+	wait := NewNode()
+	wait.Ready = true
+	if change, err := wait.Check(context.Background(), s); err != nil || change.Needed {
 		t.Errorf("%+v %v", change, err)
 	}
 	if change, err := NewAPIReady().Check(context.Background(), s); err != nil || change.Needed {

@@ -15,7 +15,7 @@ import (
 // The labels of the objects that deployer manages, and of the objects of one set.
 const (
 	labelManagedBy = "app.kubernetes.io/managed-by"
-	labelSet       = "deployer/set"
+	LabelSet       = "deployer/set" // the value is the name of the set
 )
 
 // prunable returns the kinds whose objects a set removes when its manifests no longer
@@ -41,7 +41,7 @@ func Label(objects []*unstructured.Unstructured, set string) {
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[labelManagedBy], labels[labelSet] = Manager, set
+		labels[labelManagedBy], labels[LabelSet] = Manager, set
 		o.SetLabels(labels)
 	}
 }
@@ -52,13 +52,13 @@ func Label(objects []*unstructured.Unstructured, set string) {
 func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
 	wanted := map[string]bool{}
 	for _, o := range objects {
-		wanted[identity(o)] = true
+		wanted[Identity(o)] = true
 	}
 	kinds := prunable()
 	found := make([][]unstructured.Unstructured, len(kinds))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	selector := v1.ListOptions{LabelSelector: labelManagedBy + "=" + Manager + "," + labelSet + "=" + set}
+	selector := v1.ListOptions{LabelSelector: labelManagedBy + "=" + Manager + "," + LabelSet + "=" + set}
 	for i, gvk := range kinds {
 		group.Go(func() (err error) {
 			if found[i], err = c.List(ctx, gvk, "", selector); err != nil {
@@ -77,16 +77,16 @@ func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructure
 		})
 		for _, o := range found[i] {
 			o.SetGroupVersionKind(gvk) // items of a list may lack it
-			if !wanted[identity(&o)] && len(o.GetOwnerReferences()) == 0 {
-				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: objectEffect(describe(&o), "remove: the manifests no longer contain it", "", &o)})
+			if !wanted[Identity(&o)] && len(o.GetOwnerReferences()) == 0 {
+				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: ObjectEffect(Describe(&o), "remove: the manifests no longer contain it", "", &o)})
 			}
 		}
 	}
 	return out, nil
 }
 
-// identity returns a key of an object that is the same in all versions of its group.
-func identity(o *unstructured.Unstructured) string {
+// Identity returns a key of an object that is the same in all versions of its group.
+func Identity(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	namespace := o.GetNamespace()
 	if namespace == v1.NamespaceDefault {

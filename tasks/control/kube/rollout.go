@@ -17,7 +17,7 @@ import (
 	"deployer/tasks/poll"
 )
 
-// Workload identifies a Deployment or a DaemonSet.
+// Workload identifies a Deployment, a DaemonSet or a StatefulSet.
 type Workload struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
@@ -54,6 +54,12 @@ func RolloutOf(o *unstructured.Unstructured, share float64) (Rollout, error) {
 			return Rollout{}, err
 		}
 		return daemonSetRollout(&d, share), nil
+	case "StatefulSet":
+		var s appsv1.StatefulSet
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &s); err != nil {
+			return Rollout{}, err
+		}
+		return statefulSetRollout(&s, share), nil
 	}
 	return Rollout{Done: true}, nil
 }
@@ -95,12 +101,44 @@ func daemonSetRollout(d *appsv1.DaemonSet, share float64) Rollout {
 	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
 }
 
+func statefulSetRollout(s *appsv1.StatefulSet, share float64) Rollout {
+	want, fixed := int32(1), int32(0) // fixed pods stay of the old version
+	if s.Spec.Replicas != nil {
+		want = *s.Spec.Replicas
+	}
+	rolling := s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
+	if u := s.Spec.UpdateStrategy.RollingUpdate; rolling && u != nil && u.Partition != nil {
+		fixed = min(*u.Partition, want)
+	}
+	switch {
+	case s.Status.ObservedGeneration < s.Generation:
+		return Rollout{Text: "its controller has not seen the change yet"}
+	case rolling && s.Status.UpdateRevision != s.Status.CurrentRevision && s.Status.UpdatedReplicas < want-fixed:
+		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", s.Status.UpdatedReplicas, want-fixed)}
+	case s.Status.ReadyReplicas < portion(want, share):
+		return Rollout{Text: fmt.Sprintf("%d of %d pods ready", s.Status.ReadyReplicas, want)}
+	}
+	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods ready", s.Status.ReadyReplicas, want)}
+}
+
 // portion returns the share of n, rounded up: 90% of 5 is 5, 90% of 20 is 18.
 func portion(n int32, share float64) int32 {
 	if share <= 0 || share >= 1 {
 		return n
 	}
 	return int32(math.Ceil(float64(n)*share - 1e-9))
+}
+
+// WorkloadsOf returns the workloads among objects that have a rollout.
+func WorkloadsOf(objects []*unstructured.Unstructured) []Workload {
+	var out []Workload
+	for _, o := range objects {
+		switch gvk := o.GroupVersionKind(); gvk {
+		case DeploymentKind(), DaemonSetKind(), StatefulSetKind():
+			out = append(out, Workload{gvk, o.GetNamespace(), o.GetName()})
+		}
+	}
+	return out
 }
 
 // WaitRollouts waits until all workloads are rolled out. On timeout it returns an
@@ -133,7 +171,7 @@ func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share fl
 	if err == nil {
 		return nil
 	}
-	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: podProblems(context.WithoutCancel(ctx), c, left)}
+	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: strings.Join(podProblems(context.WithoutCancel(ctx), c, left), "\n")}
 }
 
 func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (text string, done bool, err error) {

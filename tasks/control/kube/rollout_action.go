@@ -13,10 +13,10 @@ import (
 // RolledOut is the action `kube_rollout`: a gate that opens when workloads are rolled
 // out.
 type RolledOut struct {
-	Deployments []string      `yaml:"deployments" doc:"Deployments, as namespace/name."`
-	DaemonSets  []string      `yaml:"daemonsets" doc:"DaemonSets, as namespace/name."`
-	Available   float64       `yaml:"available" doc:"Share of the wanted pods that must be available; default 1."`
-	Timeout     time.Duration `yaml:"timeout" doc:"Maximum wait; default 5m."`
+	Deployments []string      `yaml:"deployments" rule:"object" doc:"Deployments, as namespace/name."`
+	DaemonSets  []string      `yaml:"daemonsets" rule:"object" doc:"DaemonSets, as namespace/name."`
+	Available   float64       `yaml:"available" range:"0..1" doc:"Share of the wanted pods that must be available; default 1."`
+	Timeout     time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 5m."`
 }
 
 // NewRolledOut returns the action with its defaults.

@@ -21,9 +21,9 @@ import (
 // Ready is the action `kubelet_ready`: a gate that opens when the kubelet of the host has
 // renewed the Lease of its node.
 type Ready struct {
-	Name      string        `yaml:"name" doc:"Name of the node; default: the host."`
-	Unit      string        `yaml:"unit" doc:"Unit of the kubelet; default kubelet.service."`
-	Timeout   time.Duration `yaml:"timeout" doc:"Maximum wait; default 90s. Two renewals take 10 s unless nodeLeaseDurationSeconds is changed."`
+	Name      string        `yaml:"name" rule:"node" doc:"Name of the node; default: the host."`
+	Unit      string        `yaml:"unit" rule:"unit" doc:"Unit of the kubelet; default kubelet.service."`
+	Timeout   time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 90s. Two renewals take 10 s unless nodeLeaseDurationSeconds is changed."`
 	MissingOK bool          `yaml:"missing_ok" doc:"Do not fail when the host has no such unit; default false."`
 }
 

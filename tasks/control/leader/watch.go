@@ -23,8 +23,8 @@ import (
 // node NotReady. Therefore the action ends a leader that does not watch again soon; the
 // controller manager of another master then becomes the leader and lists all objects again.
 type Watch struct {
-	Patience time.Duration `yaml:"patience" doc:"Time for the controller manager to watch again by itself; default 15s. With a single master the action does nothing."`
-	Timeout  time.Duration `yaml:"timeout" doc:"Maximum wait for another leader; default 90s. The leader lease expires after 15 s."`
+	Patience time.Duration `yaml:"patience" range:"0s.." doc:"Time for the controller manager to watch again by itself; default 15s. With a single master the action does nothing."`
+	Timeout  time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait for another leader; default 90s. The leader lease expires after 15 s."`
 
 	observe func(ctx context.Context, actx engine.ActionContext) (state, error)
 }

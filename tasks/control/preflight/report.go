@@ -9,20 +9,24 @@ import (
 	"sync"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/inuse"
 	"deployer/tasks/control/report"
 )
 
 // Report is the action `preflight_report`. Report fails with a *Problems when a host has a
 // problem.
 type Report struct {
-	Checks   string        `yaml:"checks" doc:"Name under which the hosts registered host_checks." required:"true"`
-	Expected []string      `yaml:"expected" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
-	Versions string        `yaml:"versions" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
-	InUse    bool          `yaml:"in_use" doc:"The cluster is in use although no API server is installed, as in a restore: versions are compared, too. Default false."`
+	Checks   string        `yaml:"checks" rule:"variable" doc:"Name under which the hosts registered host_checks." required:"true"`
+	Expected []string      `yaml:"expected" rule:"word" doc:"Hosts that must take part; a host that has left the run is a problem. Default: the hosts of the task."`
+	Settings string        `yaml:"settings" rule:"variable" doc:"Name under which the hosts registered running_settings; default: the hosts and the cluster in use are not compared with the inventory."`
+	Network  string        `yaml:"network" rule:"variable" doc:"With settings: name under which the hosts registered the files of the pod network."`
+	Versions string        `yaml:"versions" rule:"variable" doc:"Name under which the hosts registered component_versions; default: versions are not compared."`
+	InUse    bool          `yaml:"in_use" doc:"The cluster is in use although no API server is installed, as in a restore: versions are compared, too, and what etcd and the API answer is not. Default false."`
 	Upgrade  bool          `yaml:"upgrade" doc:"The run is an upgrade: versions may become newer, in steps that the components support. Default false: in a cluster in use, another version is a problem."`
-	Only     []string      `yaml:"only" doc:"With upgrade: programs whose versions change; default all."`
-	MaxSkew  time.Duration `yaml:"max_skew" doc:"Largest difference between the clocks of a host and of the controller; default 2s."`
+	Only     []string      `yaml:"only" rule:"word" doc:"With upgrade: programs whose versions change; default all."`
+	MaxSkew  time.Duration `yaml:"max_skew" range:"0s.." doc:"Largest difference between the clocks of a host and of the controller; default 2s."`
 }
 
 // NewReport returns the action with its defaults. Two seconds of skew are far below the
@@ -87,7 +91,7 @@ func (r *Report) Gather(ctx context.Context, actx engine.ActionContext) []report
 		}
 	}
 	for _, host := range targets {
-		rows = append(rows, report.Collect(host, actx.Registered(host, r.Checks))...)
+		rows = append(rows, report.OfHost(host, actx.Registered(host, r.Checks))...)
 	}
 	found := identifyAll(ctx, actx, targets)
 	for _, id := range found {
@@ -95,8 +99,18 @@ func (r *Report) Gather(ctx context.Context, actx engine.ActionContext) []report
 	}
 	rows = append(rows, duplicates(found)...)
 	rows = append(rows, r.versions(actx)...)
+	rows = append(rows, r.conflicts(ctx, actx)...)
 	report.Sort(rows)
 	return rows
+}
+
+// conflicts returns the rows of what the run must not change in a cluster in use.
+func (r *Report) conflicts(ctx context.Context, actx engine.ActionContext) []report.Row {
+	c, ok := engine.Service[*cluster.Cluster](actx.Services())
+	if !ok || r.Settings == "" {
+		return nil
+	}
+	return inuse.Conflicts(ctx, actx, c, inuse.Sources{Settings: r.Settings, Network: r.Network, HostsOnly: r.InUse})
 }
 
 func identifyAll(ctx context.Context, actx engine.ActionContext, hosts []string) []identity {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/report"
@@ -155,5 +156,31 @@ func TestOlder(t *testing.T) {
 		if got := older(c.a, c.b); got != c.want {
 			t.Errorf("older(%s, %s) is %v", c.a, c.b, got)
 		}
+	}
+}
+
+// TestPreflightComparesTheClusterInUse: a host that is another node than the inventory says is
+// one of the problems, and without the names of the hosts nothing is compared.
+func TestPreflightComparesTheClusterInUse(t *testing.T) {
+	c, err := cluster.Resolve(cluster.Spec{}, []cluster.Host{
+		{Name: "m1", Address: "10.0.0.1", Roles: []string{cluster.RoleMaster}}, {Name: "n1", Address: "10.0.0.3", Roles: []string{cluster.RoleMinion}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newContext(map[string]machine{"m1": good("m1"), "n1": good("n1")}, nil)
+	s.Provided = engine.Services{}
+	engine.Provide(s.Provided, c)
+	s.Results["n1"]["settings"] = engine.Output{"node": "n2"}
+	action := NewReport()
+	action.Checks = "preflight"
+	if _, err := action.Check(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	action.Settings = "settings"
+	_, err = action.Check(t.Context(), s)
+	var problems *Problems
+	if !errors.As(err, &problems) || len(problems.Rows) != 1 || !strings.Contains(problems.Error(), "10.0.0.3 is the node n2; the inventory calls it n1") {
+		t.Errorf("%v", err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // another version of a component than the hosts, for playbooks that install components and
 // are no upgrade.
 type UnchangedVersions struct {
-	Found      string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
-	Components []string `yaml:"components" doc:"Programs that the playbook installs, such as kube-apiserver." required:"true"`
+	Found      string   `yaml:"found" rule:"variable" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Components []string `yaml:"components" rule:"word" doc:"Programs that the playbook installs, such as kube-apiserver." required:"true"`
 }
 
 // ReadOnly is true: a comparison changes nothing.

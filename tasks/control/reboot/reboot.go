@@ -23,12 +23,12 @@ type Resumes string
 // a killed one finds the host rebooted, and does not
 // reboot it again.
 type Reboot struct {
-	Msg             string        `yaml:"msg" doc:"message to logged-in users; default \"deployer reboots this host\""`
-	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" doc:"delay before the reboot; default none"`
-	PostRebootDelay time.Duration `yaml:"post_reboot_delay" doc:"delay after the host is back, before test_command; default none"`
-	RebootTimeout   time.Duration `yaml:"reboot_timeout" doc:"maximum wait until the host is back and test_command succeeds; default 10m"`
-	TestCommand     hostcmd.Words `yaml:"test_command" doc:"program that must end with exit code 0 once the host is back, as a list or a text, without a shell; repeated until it succeeds. Default: none, the agent's answer is enough"`
-	RebootCommand   hostcmd.Words `yaml:"reboot_command" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
+	Msg             string        `yaml:"msg" rule:"text" doc:"message to logged-in users; default \"deployer reboots this host\""`
+	PreRebootDelay  time.Duration `yaml:"pre_reboot_delay" range:"0s.." doc:"delay before the reboot; default none"`
+	PostRebootDelay time.Duration `yaml:"post_reboot_delay" range:"0s.." doc:"delay after the host is back, before test_command; default none"`
+	RebootTimeout   time.Duration `yaml:"reboot_timeout" range:"0s.." doc:"maximum wait until the host is back and test_command succeeds; default 10m"`
+	TestCommand     hostcmd.Words `yaml:"test_command" rule:"text" doc:"program that must end with exit code 0 once the host is back, as a list or a text, without a shell; repeated until it succeeds. Default: none, the agent's answer is enough"`
+	RebootCommand   hostcmd.Words `yaml:"reboot_command" rule:"text" doc:"program that reboots the host; default systemctl reboot, or shutdown -r now where systemd does not run"`
 }
 
 var _ engine.Action = (*Reboot)(nil)

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"deployer/engine"
+	"deployer/engine/sanitize"
 )
 
 // Row is the result of one check on one host. Host is empty for a check of the whole
@@ -77,15 +78,36 @@ func Table(rows []Row) string {
 		if r.Fix != "" && !r.OK {
 			text += "; " + r.Fix
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", cmp.Or(r.Host, "cluster"), r.Check, text)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", cmp.Or(r.Host, "cluster"), r.Check, sanitize.Line(text))
 	}
 	_ = w.Flush()
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// Collect parses the rows that checks have registered under "checks". Rows without a
-// host belong to the given one.
-func Collect(host string, out engine.Output) []Row {
+// OfStep returns the rows in the output of a step. Those of a module belong to the host that ran
+// it, whatever host they name: a host speaks for itself only.
+func OfStep(e engine.Event) []Row {
+	switch {
+	case e.Type != engine.EventStepEnd || e.Result == nil:
+		return nil
+	case e.Result.OnController:
+		return OfAction(e.Host, e.Result.Output)
+	}
+	return OfHost(cmp.Or(e.Result.Delegate, e.Host), e.Result.Output)
+}
+
+// OfHost parses the rows that a module has returned under "checks" on a host.
+func OfHost(host string, out engine.Output) []Row {
+	rows := OfAction(host, out)
+	for i := range rows {
+		rows[i].Host = host
+	}
+	return rows
+}
+
+// OfAction parses the rows that an action has returned under "checks". Rows without a host
+// belong to the given one. Texts become one line each, since hosts have told the action.
+func OfAction(host string, out engine.Output) []Row {
 	list, _ := out["checks"].([]any)
 	var rows []Row
 	for _, item := range list {
@@ -93,12 +115,12 @@ func Collect(host string, out engine.Output) []Row {
 		if !ok {
 			continue
 		}
-		text := func(key string) string { s, _ := m[key].(string); return s }
+		text := func(key string) string { s, _ := m[key].(string); return sanitize.Line(s) }
 		good, _ := m["ok"].(bool)
 		skipped, _ := m["skipped"].(bool)
-		of, named := m["host"].(string)
-		if !named {
-			of = host
+		of := host
+		if _, named := m["host"].(string); named {
+			of = text("host")
 		}
 		rows = append(rows, Row{Check: text("check"), Host: of, OK: good, Detail: text("detail"), Fix: text("fix"), Skipped: skipped})
 	}

@@ -17,7 +17,7 @@ import (
 // the directory of requests lacks a certificate of an external authority that a host needs,
 // or has one that differs from the request.
 type Require struct {
-	Found     string `yaml:"found" doc:"Name under which the hosts registered cert_check." required:"true"`
+	Found     string `yaml:"found" rule:"variable" doc:"Name under which the hosts registered cert_check." required:"true"`
 	Installed bool   `yaml:"installed" doc:"The run installs no certificates: they must be on the hosts already, and a working certificate may differ from the inventory or expire soon. Default false."`
 }
 

@@ -19,8 +19,8 @@ import (
 // directory that the inventory names, and removes requests that are no longer open. An open
 // request for the same key and names stays unchanged.
 type Write struct {
-	Found       string        `yaml:"found" doc:"Name under which the hosts registered certificate with requests." required:"true"`
-	RenewBefore time.Duration `yaml:"renew_before" doc:"An issued certificate fulfils a request when it is valid for longer than this; default 720h."`
+	Found       string        `yaml:"found" rule:"variable" doc:"Name under which the hosts registered certificate with requests." required:"true"`
+	RenewBefore time.Duration `yaml:"renew_before" range:"0s.." doc:"An issued certificate fulfils a request when it is valid for longer than this; default 720h."`
 }
 
 // NewWrite returns the action with its defaults.

@@ -33,12 +33,12 @@ import (
 // stage of each authority; unused, the paths of files with new authorities that masters no
 // longer need.
 type Authority struct {
-	Step        string        `yaml:"step" doc:"add, sign or drop." required:"true"`
-	Authorities []string      `yaml:"authorities" doc:"Authorities to rotate: cluster, etcd, front-proxy." required:"true"`
-	Found       string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
-	Begun       string        `yaml:"begun" doc:"Name that every host of the run has registered." required:"true"`
-	Done        string        `yaml:"done" doc:"Name that a host registers when it has completed the previous phase, for the steps sign and drop."`
-	MinAge      time.Duration `yaml:"min_age" doc:"Age from which the step add replaces an authority that a rotation has made; default 24h. A younger authority belongs to a rotation that was interrupted after its last step, and is kept."`
+	Step        string        `yaml:"step" rule:"in:add,sign,drop" doc:"add, sign or drop." required:"true"`
+	Authorities []string      `yaml:"authorities" rule:"in:cluster,etcd,front-proxy" doc:"Authorities to rotate: cluster, etcd, front-proxy." required:"true"`
+	Found       string        `yaml:"found" rule:"variable" doc:"Name under which the masters registered the result of ca_read, for the step add."`
+	Begun       string        `yaml:"begun" rule:"variable" doc:"Name that every host of the run has registered." required:"true"`
+	Done        string        `yaml:"done" rule:"variable" doc:"Name that a host registers when it has completed the previous phase, for the steps sign and drop."`
+	MinAge      time.Duration `yaml:"min_age" range:"0s.." doc:"Age from which the step add replaces an authority that a rotation has made; default 24h. A younger authority belongs to a rotation that was interrupted after its last step, and is kept."`
 }
 
 // NewAuthority returns the action with its defaults.

@@ -41,8 +41,8 @@ const publishedEvery = 2 * time.Second
 // authorities of the run's keyring, removes the replaced authorities from the ConfigMaps,
 // and restarts the pods of Deployments that have read other authorities.
 type Published struct {
-	Deployments []string      `yaml:"deployments" doc:"Deployments of kube-system whose pods read the authority only when they start. Default: none."`
-	Timeout     time.Duration `yaml:"timeout" doc:"Maximum wait; default 3m."`
+	Deployments []string      `yaml:"deployments" rule:"hostname" doc:"Deployments of kube-system whose pods read the authority only when they start. Default: none."`
+	Timeout     time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 3m."`
 }
 
 // NewPublished returns the action with its defaults.

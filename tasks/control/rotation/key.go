@@ -37,10 +37,10 @@ const (
 // must be in a run_once task after `ca_load`. Output: keys, the names of the keys, beginning
 // with the key that encrypts; stage.
 type Key struct {
-	Step   string        `yaml:"step" doc:"add, write or drop." required:"true"`
-	Name   string        `yaml:"name" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
-	Found  string        `yaml:"found" doc:"Name under which the masters registered the result of ca_read, for the step add."`
-	MinAge time.Duration `yaml:"min_age" doc:"Age from which the step add replaces a key that a rotation has made; default 24h. A younger key belongs to a rotation that was interrupted after its last step, and is kept."`
+	Step   string        `yaml:"step" rule:"in:add,write,drop" doc:"add, write or drop." required:"true"`
+	Name   string        `yaml:"name" rule:"word" doc:"Name of the key that the step add makes; names of the form key-TIME sort by age."`
+	Found  string        `yaml:"found" rule:"variable" doc:"Name under which the masters registered the result of ca_read, for the step add."`
+	MinAge time.Duration `yaml:"min_age" range:"0s.." doc:"Age from which the step add replaces a key that a rotation has made; default 24h. A younger key belongs to a rotation that was interrupted after its last step, and is kept."`
 }
 
 // NewKey returns the action with its defaults.

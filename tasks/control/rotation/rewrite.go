@@ -22,7 +22,7 @@ import (
 // Before that, the action writes a Secret through each API server, and requires that etcd
 // has the Secret encrypted with the first key and that all other API servers can read it.
 type Rewrite struct {
-	Rate int `yaml:"rate" doc:"Maximum number of objects a second; default 50."`
+	Rate int `yaml:"rate" range:"1.." doc:"Maximum number of objects a second; default 50."`
 }
 
 // NewRewrite returns the action with its defaults. At 50 a second, 10000 Secrets take

@@ -1,10 +1,12 @@
 package routes
 
 import (
+	"net/netip"
 	"regexp"
 	"strings"
 
 	"deployer/cluster"
+	"deployer/engine"
 )
 
 // session is one session in deployer's BIRD configuration, by the address of the peer.
@@ -23,8 +25,29 @@ func sessions(conf string) []session {
 	for _, m := range protocol.FindAllStringSubmatch(conf, -1) {
 		out = append(out, session{address: m[1],
 			client: strings.Contains(m[2], "  rr client;\n"),
-			// The filter accepts the routes that other nodes announce.
-			reflector: strings.Contains(m[2], "bgp_next_hop != ")})
+			// The filter accepts the routes that other nodes announce: any, or a list of them.
+			reflector: strings.Contains(m[2], "bgp_next_hop != ") || strings.Contains(m[2], reflectorMark)})
+	}
+	return out
+}
+
+// reflectorMark is in the filter of a session with a reflector that is no master.
+const reflectorMark = "# The neighbour is a reflector "
+
+// named matches the name of a host in a session's name.
+var named = regexp.MustCompile(`(?m)^protocol bgp 'to_([^']{1,64})' from node \{$`)
+
+// PeerNames returns the names of the hosts with which a node has sessions, of the files of the
+// pod network that it registered. Sessions with hosts of very long names bear addresses, and are
+// left out.
+func PeerNames(network engine.Output) []string {
+	files, _ := network["files"].(map[string]any)
+	conf, _ := files[birdConf].(string)
+	var out []string
+	for _, m := range named.FindAllStringSubmatch(conf, -1) {
+		if _, err := netip.ParseAddr(m[1]); err != nil {
+			out = append(out, m[1])
+		}
 	}
 	return out
 }
@@ -36,7 +59,7 @@ func peers(conf string, nodes map[string]cluster.Node, byAddress map[string]stri
 	for _, s := range sessions(conf) {
 		if name, ok := byAddress[s.address]; ok {
 			node := nodes[name]
-			out = append(out, cluster.Peer{Name: name, IP: node.IP, RouterID: node.BGP.RouterID, Client: s.client, Reflector: s.reflector})
+			out = append(out, cluster.Peer{Name: name, IP: node.IP, RouterID: node.BGP.RouterID, Client: s.client, Reflector: s.reflector, Master: node.IsMaster})
 		}
 	}
 	return out

@@ -22,7 +22,7 @@ const birdConf = "/etc/deployer/bird.conf"
 // The output has `needed`, and the sessions `both` and `final` by node; without an entry
 // a node has those of the inventory.
 type Transition struct {
-	Found string `yaml:"found" doc:"Name under which nodes registered their network configuration." required:"true"`
+	Found string `yaml:"found" rule:"variable" doc:"Name under which nodes registered their network configuration." required:"true"`
 }
 
 // ReadOnly returns true: the action changes nothing.

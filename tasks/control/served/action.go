@@ -23,8 +23,8 @@ import (
 
 // Served is the action `certificates_served`.
 type Served struct {
-	Names   []string      `yaml:"names" doc:"Names of certificates as in host.certificates; default: all that processes of the host serve."`
-	Timeout time.Duration `yaml:"timeout" doc:"Maximum wait; default 2m. API servers and kubelets read their files at least once a minute."`
+	Names   []string      `yaml:"names" rule:"word" doc:"Names of certificates as in host.certificates; default: all that processes of the host serve."`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 2m. API servers and kubelets read their files at least once a minute."`
 }
 
 // NewServed returns the action with its defaults.

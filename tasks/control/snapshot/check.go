@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
@@ -12,11 +13,15 @@ import (
 // and that the keys of the run's keyring belong to it. Check changes nothing.
 //
 // Output: revision, keys, bytes (size of the file), encrypted (number of encrypted values),
-// pod_cidrs (ranges of Node objects by name).
+// pod_cidrs (ranges of Node objects by name), saved (time of an authentic snapshot, or empty).
 type Check struct {
-	File       string `yaml:"file" required:"true" doc:"path of the snapshot on the controller"`
-	SHA256     string `yaml:"sha256" doc:"SHA-256 of the file in hex, which it must still have; default: any"`
+	File       string `yaml:"file" rule:"line" required:"true" doc:"path of the snapshot on the controller"`
+	SHA256     string `yaml:"sha256" rule:"sha256" doc:"SHA-256 of the file in hex, which it must still have; default: any"`
 	IgnoreKeys bool   `yaml:"ignore_keys" doc:"do not compare the keys with the snapshot; default false"`
+	Authentic  bool   `yaml:"authentic" doc:"refuse a snapshot without a valid MAC by the keys; default false"`
+	MAC        string `yaml:"mac" rule:"text" doc:"content of the file with the snapshot's MAC; default: none"`
+	Keys       string `yaml:"keys" rule:"sha256" doc:"SHA-256, in hex, of the file with the encrypted keys, which must have been saved with an authentic snapshot; default: keys from elsewhere"`
+	Name       string `yaml:"name" rule:"word" doc:"name under which the snapshot must have been saved, without .db; default: any"`
 }
 
 // ReadOnly is true.
@@ -25,13 +30,22 @@ func (*Check) ReadOnly() bool { return true }
 // Check reads the snapshot. Check fails when the file is not whole or not the wanted one, or when
 // keys do not belong to it.
 func (s *Check) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
-	verified, err := Verify(s.File)
+	f, err := Open(s.File)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if s.SHA256 != "" && s.SHA256 != verified.SHA256 {
+	defer f.Close()
+	if s.SHA256 != "" && s.SHA256 != f.SHA256 {
 		return engine.Change{}, fmt.Errorf("%s is another file than the one with which the restore began: its SHA-256 is %s, and was %s. "+
-			"Members with different data are no cluster: put the former file back and continue with deployer resume, or begin another restore", s.File, verified.SHA256, s.SHA256)
+			"Members with different data are no cluster: put the former file back and continue with deployer resume, or begin another restore", s.File, f.SHA256, s.SHA256)
+	}
+	saved := ""
+	if s.Authentic {
+		m, err := s.authenticate(actx, f.Verified)
+		if err != nil {
+			return engine.Change{}, Unproven(s.File, err)
+		}
+		saved = m.Saved.Format(time.RFC3339)
 	}
 	var files keyring.Files
 	if !s.IgnoreKeys {
@@ -45,7 +59,7 @@ func (s *Check) Check(_ context.Context, actx engine.ActionContext) (engine.Chan
 		}
 		files = keys.Files()
 	}
-	c, err := Read(s.File, files)
+	c, err := f.Read(files)
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("%s: %w", s.File, err)
 	}
@@ -53,7 +67,23 @@ func (s *Check) Check(_ context.Context, actx engine.ActionContext) (engine.Chan
 	for name, cidr := range c.PodCIDRs {
 		ranges[name] = cidr
 	}
-	return engine.NoChange(engine.Output{"revision": c.Revision, "keys": c.Keys, "bytes": verified.Bytes, "encrypted": c.Encrypted, "pod_cidrs": ranges}), nil
+	return engine.NoChange(engine.Output{"revision": c.Revision, "keys": c.Keys, "bytes": f.Bytes, "encrypted": c.Encrypted, "pod_cidrs": ranges, "saved": saved}), nil
+}
+
+// authenticate returns the MAC of the snapshot, which it has verified with the keys of the run.
+func (s *Check) authenticate(actx engine.ActionContext, v Verified) (MAC, error) {
+	m, err := Claim(s.MAC, s.Name, v)
+	if err != nil {
+		return MAC{}, err
+	}
+	key, err := keyOf(actx)
+	if err != nil {
+		return MAC{}, err
+	}
+	if err := m.Verify(key); err != nil {
+		return m, err
+	}
+	return m, m.RequireKeys(s.Keys)
 }
 
 // Apply is never called.

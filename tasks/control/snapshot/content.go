@@ -32,11 +32,11 @@ type Content struct {
 	PodCIDRs  map[string]string // ranges of the Node objects that have one, by name
 }
 
-// Read returns the content of a verified snapshot. Read fails when the keys of a cluster do
+// Read returns the content of the snapshot. Read fails when the keys of a cluster do
 // not belong to it: the encryption configuration does not decrypt all values or, where none
 // is encrypted, pods trust another authority than that of the keys. No keys (nil) belong to
 // any snapshot.
-func Read(path string, keys keyring.Files) (Content, error) {
+func (f *File) Read(keys keyring.Files) (Content, error) {
 	c := Content{PodCIDRs: map[string]string{}}
 	var file *encryption.File
 	if keys != nil {
@@ -47,7 +47,7 @@ func Read(path string, keys keyring.Files) (Content, error) {
 	}
 	var unreadable []string // keys of etcd with the reason
 	var trusted []byte
-	revision, err := each(path, func(key string, value []byte) {
+	revision, err := f.each(func(key string, value []byte) {
 		c.Keys++
 		if strings.HasPrefix(key, nodesPrefix) {
 			c.addNode(value)

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"golang.org/x/sys/unix"
 )
 
 // Verified has the properties of a snapshot file that is whole.
@@ -21,34 +23,68 @@ type Verified struct {
 	Bytes  int64
 }
 
-// Verify fails unless the file is a snapshot that is whole: its last 32 bytes are the
-// SHA-256 of the rest (etcd server/etcdserver/api/v3rpc/maintenance.go). A copy of a
-// member's database has no digest, and is refused as well.
-func Verify(path string) (Verified, error) {
+// File is an open snapshot that is whole. Everything is read from one descriptor, so that another
+// file that gets its name later has no effect. The caller closes it.
+type File struct {
+	Verified
+	file *os.File
+}
+
+// Open opens a snapshot. It fails unless the file is whole: its last 32 bytes are the SHA-256 of
+// the rest (etcd server/etcdserver/api/v3rpc/maintenance.go). A copy of a member's database
+// has no digest, and is refused as well.
+func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Verified{}, fmt.Errorf("reading the snapshot: %w", err)
+		return nil, fmt.Errorf("reading the snapshot: %w", err)
 	}
-	defer f.Close()
+	v, err := verify(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &File{v, f}, nil
+}
+
+// Close closes the file.
+func (f *File) Close() { _ = f.file.Close() }
+
+// Verify is Open that closes the file.
+func Verify(path string) (Verified, error) {
+	f, err := Open(path)
+	if err != nil {
+		return Verified{}, err
+	}
+	f.Close()
+	return f.Verified, nil
+}
+
+// IsWhole reports whether a file of this size in bytes can be a snapshot: a database, whose size is a
+// multiple of 512 bytes, and the digest behind it.
+func IsWhole(size int64) bool {
+	const page = 512
+	size -= sha256.Size
+	return size > 0 && size%page == 0
+}
+
+func verify(f *os.File) (Verified, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return Verified{}, fmt.Errorf("reading the snapshot: %w", err)
 	}
-	const page = 512 // the size of a database is a multiple of it
 	size := info.Size() - sha256.Size
-	if size <= 0 || size%page != 0 {
-		return Verified{}, fmt.Errorf("%s is no whole snapshot of etcd: it has %d bytes, and no digest at its end; take another snapshot", path, info.Size())
+	if !IsWhole(info.Size()) {
+		return Verified{}, fmt.Errorf("%s is no whole snapshot of etcd: it has %d bytes, and no digest at its end; take another snapshot", f.Name(), info.Size())
 	}
 	sum := sha256.New()
 	if _, err := io.CopyN(sum, f, size); err != nil {
-		return Verified{}, fmt.Errorf("reading %s: %w", path, err)
+		return Verified{}, fmt.Errorf("reading %s: %w", f.Name(), err)
 	}
 	want := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(f, want); err != nil {
-		return Verified{}, fmt.Errorf("reading %s: %w", path, err)
+		return Verified{}, fmt.Errorf("reading %s: %w", f.Name(), err)
 	}
 	if !bytes.Equal(sum.Sum(nil), want) {
-		return Verified{}, fmt.Errorf("%s is damaged: its digest is not that of its content; take another snapshot", path)
+		return Verified{}, fmt.Errorf("%s is damaged: its digest is not that of its content; take another snapshot", f.Name())
 	}
 	sum.Write(want)
 	return Verified{SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: info.Size()}, nil
@@ -66,8 +102,9 @@ const (
 
 // each calls visit for the newest value of each key that exists, in no order, and returns
 // the revision of the snapshot. A value is valid during the call only.
-func each(path string, visit func(key string, value []byte)) (revision int64, err error) {
-	db, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: 10 * time.Second})
+func (f *File) each(visit func(key string, value []byte)) (revision int64, err error) {
+	path := f.file.Name()
+	db, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: 10 * time.Second, OpenFile: f.again})
 	if err != nil {
 		return 0, fmt.Errorf("reading the snapshot %s: %w", path, err)
 	}
@@ -109,4 +146,13 @@ func each(path string, visit func(key string, value []byte)) (revision int64, er
 		return 0, fmt.Errorf("reading the snapshot %s: %w", path, err)
 	}
 	return revision, nil
+}
+
+// again returns the open file, whatever has its name by now, with a descriptor of its own.
+func (f *File) again(string, int, fs.FileMode) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.file.Name()), nil //nolint:gosec // not negative
 }

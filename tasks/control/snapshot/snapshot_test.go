@@ -108,6 +108,16 @@ func node(t *testing.T, name, cidr string) string {
 	return "k8s\x00" + string(data)
 }
 
+// readContent reads the content of a file with keys.
+func readContent(path string, keys keyring.Files) (Content, error) {
+	f, err := Open(path)
+	if err != nil {
+		return Content{}, err
+	}
+	defer f.Close()
+	return f.Read(keys)
+}
+
 const web, db = "/registry/secrets/default/web", "/registry/secrets/default/db"
 
 func TestContentOfASnapshot(t *testing.T) {
@@ -140,7 +150,7 @@ func TestContentOfASnapshot(t *testing.T) {
 	if err != nil || change.Needed {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	want := engine.Output{"revision": int64(10), "keys": 6, "bytes": int64(len(content)), "encrypted": 2, "pod_cidrs": map[string]any{"m1": "10.0.3.0/24"}}
+	want := engine.Output{"revision": int64(10), "keys": 6, "bytes": int64(len(content)), "encrypted": 2, "pod_cidrs": map[string]any{"m1": "10.0.3.0/24"}, "saved": ""}
 	if diff := cmp.Diff(want, change.Output); diff != "" {
 		t.Error(diff)
 	}
@@ -158,10 +168,10 @@ func TestKeysOfAnotherCluster(t *testing.T) {
 		secrets:   "do not decrypt 1 of its 1 encrypted values, such as " + web + ": k8s:enc:secretbox:v1:key1 ",
 		authority: "its cluster has the authority with the fingerprint sha256:",
 	} {
-		if _, err := Read(path, keys.Files()); err != nil {
+		if _, err := readContent(path, keys.Files()); err != nil {
 			t.Errorf("its own keys: %v", err)
 		}
-		if _, err := Read(path, others.Files()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readContent(path, others.Files()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		if _, err := (&Check{File: path, IgnoreKeys: true}).Check(t.Context(), &actiontest.Context{}); err != nil {
@@ -194,7 +204,7 @@ func TestAuthorityThatWasRotated(t *testing.T) {
 	keys, encrypt := newKeys(t)
 	former, _ := newKeys(t)
 	path := save(t, write{web, encrypt(web, "k8s")}, write{rootCA, "k8s" + string(former.Files()[keyring.ClusterCert])})
-	if _, err := Read(path, keys.Files()); err != nil {
+	if _, err := readContent(path, keys.Files()); err != nil {
 		t.Error(err)
 	}
 }

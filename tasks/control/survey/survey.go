@@ -28,18 +28,19 @@ const apiTimeout = 15 * time.Second
 // provides as a service: what the hosts registered, etcd and the nodes. The program adds
 // the hosts that could not be examined and the failed checks.
 type Survey struct {
-	Kubelet     string `yaml:"kubelet" doc:"Name under which nodes registered whether the kubelet's configuration is there." required:"true"`
-	Etcd        string `yaml:"etcd" doc:"Name under which etcd hosts registered whether they have data." required:"true"`
-	APIServer   string `yaml:"apiserver" doc:"Name under which masters registered whether the manifest of the API server is there." required:"true"`
-	Authorities string `yaml:"authorities" doc:"Name under which masters registered whether they have the key of the cluster's authority." required:"true"`
-	Proxy       string `yaml:"proxy" doc:"Name under which proxies registered whether their unit is there." required:"true"`
-	Versions    string `yaml:"versions" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Kubelet     string `yaml:"kubelet" rule:"variable" doc:"Name under which nodes registered whether the kubelet's configuration is there." required:"true"`
+	Etcd        string `yaml:"etcd" rule:"variable" doc:"Name under which etcd hosts registered whether they have data." required:"true"`
+	APIServer   string `yaml:"apiserver" rule:"variable" doc:"Name under which masters registered whether the manifest of the API server is there." required:"true"`
+	Authorities string `yaml:"authorities" rule:"variable" doc:"Name under which masters registered whether they have the key of the cluster's authority." required:"true"`
+	Restore     string `yaml:"restore" rule:"variable" doc:"Name under which etcd hosts registered whether a restore or readdress was interrupted while it replaced data." required:"true"`
+	Proxy       string `yaml:"proxy" rule:"variable" doc:"Name under which proxies registered whether their unit is there." required:"true"`
+	Versions    string `yaml:"versions" rule:"variable" doc:"Name under which the hosts registered component_versions." required:"true"`
 }
 
 // ReadOnly returns true: the action changes nothing.
 func (*Survey) ReadOnly() bool { return true }
 
-// Check examines the cluster.
+// Check examines the cluster. The output has under "api" whether an API server answers.
 func (s *Survey) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Survey) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 	if reason := s.cluster(ctx, actx, c, found); reason != nil {
 		found.EtcdError, found.APIError = reason.Error(), reason.Error()
 	}
-	return engine.NoChange(nil), nil
+	return engine.NoChange(engine.Output{"api": found.APIError == ""}), nil
 }
 
 // Apply is never called.
@@ -75,7 +76,7 @@ func (s *Survey) hosts(actx engine.ActionContext) map[string]compare.Host {
 		}
 		out[host] = compare.Host{
 			HasKubelet: exists(s.Kubelet), HasEtcdData: exists(s.Etcd), HasAPIServer: exists(s.APIServer),
-			HoldsAuthorities: exists(s.Authorities), HasProxyUnit: exists(s.Proxy),
+			HoldsAuthorities: exists(s.Authorities), HasProxyUnit: exists(s.Proxy), RestoringEtcd: exists(s.Restore),
 			Versions: versions[host],
 		}
 	}
@@ -129,7 +130,7 @@ func nodes(ctx context.Context, actx engine.ActionContext) ([]compare.Node, erro
 	}
 	out := []compare.Node{}
 	for _, n := range states {
-		one := compare.Node{Name: n.Name, Ready: n.Ready, Reason: n.Reason, Version: n.Version, Cordoned: n.Cordoned}
+		one := compare.Node{Name: n.Name, Ready: n.Ready, Reason: n.Reason, LacksNetwork: n.LacksNetwork, Version: n.Version, Cordoned: n.Cordoned}
 		if n.Cordoned {
 			if one.CordonedBy, err = drain.CordonedBy(ctx, client, n.Name); err != nil {
 				return nil, fmt.Errorf("reading who cordoned node %s: %w", n.Name, err)

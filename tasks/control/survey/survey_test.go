@@ -17,7 +17,7 @@ import (
 )
 
 func action() *survey.Survey {
-	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Proxy: "proxy", Versions: "versions"}
+	return &survey.Survey{Kubelet: "kubelet", Etcd: "etcd", APIServer: "apiserver", Authorities: "authorities", Restore: "restore", Proxy: "proxy", Versions: "versions"}
 }
 
 // newContext returns the context of a cluster of one master and one minion that have
@@ -34,7 +34,7 @@ func newContext(t *testing.T, found *compare.Observed) *actiontest.Context {
 	exists := engine.Output{"exists": true}
 	s := &actiontest.Context{Name: "m1", Hosts: []string{"m1", "n1"}, Provided: engine.Services{},
 		Results: map[string]map[string]engine.Output{
-			"m1": {"kubelet": exists, "etcd": exists, "apiserver": exists, "authorities": exists, "proxy": {"skipped": true, "exists": true},
+			"m1": {"kubelet": exists, "etcd": exists, "apiserver": exists, "authorities": exists, "restore": exists, "proxy": {"skipped": true, "exists": true},
 				"versions": {"versions": map[string]any{"etcd": "v3.6.8"}}},
 			"n1": {"kubelet": {"exists": false}},
 		},
@@ -61,13 +61,13 @@ func TestSurveyWithoutKeysIsAFinding(t *testing.T) {
 		t.Errorf("etcd %v (%s), API %s", found.Etcd, found.EtcdError, found.APIError)
 	}
 	want := map[string]compare.Host{
-		"m1": {HasKubelet: true, HasEtcdData: true, HasAPIServer: true, HoldsAuthorities: true},
+		"m1": {HasKubelet: true, HasEtcdData: true, HasAPIServer: true, HoldsAuthorities: true, RestoringEtcd: true},
 		"n1": {},
 	}
 	for name, h := range want {
 		got := found.Hosts[name]
 		if got.HasKubelet != h.HasKubelet || got.HasEtcdData != h.HasEtcdData || got.HasAPIServer != h.HasAPIServer ||
-			got.HoldsAuthorities != h.HoldsAuthorities || got.HasProxyUnit != h.HasProxyUnit {
+			got.HoldsAuthorities != h.HoldsAuthorities || got.HasProxyUnit != h.HasProxyUnit || got.RestoringEtcd != h.RestoringEtcd {
 			t.Errorf("%s: %+v, not %+v", name, got, h)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // Changes is the action `version_changes`. Changes compares the versions that hosts have with
 // the wanted ones.
 type Changes struct {
-	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
-	Only  []string `yaml:"only" doc:"Programs whose versions change; default all."`
+	Found string   `yaml:"found" rule:"variable" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Only  []string `yaml:"only" rule:"word" doc:"Programs whose versions change; default all."`
 }
 
 // Check returns changes (host, component, from, to), any, irreversible, the texts of changes

@@ -21,9 +21,9 @@ import (
 // NodeWork is the action `node_work`. NodeWork decides whether pods must leave the host's node
 // before an upgrade changes it.
 type NodeWork struct {
-	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
-	Only  []string `yaml:"only" doc:"Programs whose versions change; default all."`
-	Drain string   `yaml:"drain" doc:"auto: pods leave the node when the work requires it; always; never. Default auto."`
+	Found string   `yaml:"found" rule:"variable" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Only  []string `yaml:"only" rule:"word" doc:"Programs whose versions change; default all."`
+	Drain string   `yaml:"drain" rule:"in:auto,always,never" doc:"auto: pods leave the node when the work requires it; always; never. Default auto."`
 }
 
 // The values of Drain.

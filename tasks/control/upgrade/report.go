@@ -20,9 +20,9 @@ import (
 // engine.ReadOnlyTask, since a revert repeats those: a rollback must not be refused for a
 // node that is gone or an API that does not answer.
 type Report struct {
-	Found string   `yaml:"found" doc:"Name under which the hosts registered component_versions." required:"true"`
-	Only  []string `yaml:"only" doc:"As in node_work."`
-	Drain string   `yaml:"drain" doc:"As in node_work."`
+	Found string   `yaml:"found" rule:"variable" doc:"Name under which the hosts registered component_versions." required:"true"`
+	Only  []string `yaml:"only" rule:"word" doc:"As in node_work."`
+	Drain string   `yaml:"drain" rule:"in:auto,always,never" doc:"As in node_work."`
 }
 
 // Check collects the rows, and fails when one is a problem. The output has all rows.

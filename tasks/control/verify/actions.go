@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
+	"deployer/tasks/effects"
 	"deployer/tasks/stat"
 )
 
@@ -20,7 +22,7 @@ import (
 // on problems: the output contains a row for each check under "checks", and the rows
 // that are not ok under "problems".
 type ClusterTask struct {
-	ReportWithin time.Duration `yaml:"report_within" doc:"Maximum wait for static pods that the API does not have or that have just started: a kubelet that has replaced a pod while its API server was away reports it up to 90 s later. Default 0."`
+	ReportWithin time.Duration `yaml:"report_within" range:"0s.." doc:"Maximum wait for static pods that the API does not have or that have just started: a kubelet that has replaced a pod while its API server was away reports it up to 90 s later. Default 0."`
 }
 
 // Check returns the rows of [Cluster].
@@ -40,7 +42,7 @@ func (*ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) 
 
 // EtcdTask is the action `verify_etcd`: it checks the members of etcd.
 type EtcdTask struct {
-	Repaired []string `yaml:"repaired" doc:"Hosts whose members this run repairs: a member there that does not serve is no problem as long as a majority serves."`
+	Repaired []string `yaml:"repaired" rule:"word" doc:"Hosts whose members this run repairs: a member there that does not serve is no problem as long as a majority serves."`
 }
 
 // Check returns the rows of the etcd members. Check fails when the keyring is empty.
@@ -68,12 +70,12 @@ func (*EtcdTask) Apply(context.Context, engine.ActionContext, engine.Change) (en
 // PodsTask is the action `verify_pods`: it checks DNS, Services and connections from
 // test pods.
 type PodsTask struct {
-	Image    string        `yaml:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
-	Nodes    int           `yaml:"nodes" doc:"Maximum number of nodes with a probe pod; default 10."`
-	Include  []string      `yaml:"include" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
+	Image    string        `yaml:"image" rule:"image" doc:"Image of the probe; it is not pulled and must be on the nodes." required:"true"`
+	Nodes    int           `yaml:"nodes" range:"0.." doc:"Maximum number of nodes with a probe pod; default 10."`
+	Include  []string      `yaml:"include" rule:"node" doc:"Nodes that have a probe pod in any case, whether they are Ready or cordoned; default none."`
 	Cordoned bool          `yaml:"cordoned" doc:"Test only when deployer has cordoned nodes, as it does with nodes that join: those that are Ready have a probe pod in any case, and those that are not are problems. Their names are the output nodes. Default false."`
-	Outside  string        `yaml:"outside" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
-	Timeout  time.Duration `yaml:"timeout" doc:"Maximum duration of the whole check; default 260s."`
+	Outside  string        `yaml:"outside" rule:"host" doc:"DNS name outside of the cluster that the probe pods resolve; default none."`
+	Timeout  time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum duration of the whole check; default 320s."`
 }
 
 // Check runs the test pods and removes them again, so the cluster stays unchanged. In a
@@ -86,6 +88,7 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 	o := Options{
 		Image: p.Image, Nodes: p.Nodes, Of: c.NodeNames, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
 		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Progress: actx.Progress,
+		OnNode: func(ctx context.Context, node string) []report.Row { return egress(ctx, actx, c, node) },
 	}
 	var joining []string
 	if p.Cordoned {
@@ -98,6 +101,17 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 		o.Outside, o.NoOutside = "", "no upstream resolver: cluster.dns.upstreams is empty and the nodes' /etc/resolv.conf names none"
 	}
 	return engine.NoChange(joined(Pods(ctx, client, o), joining)), nil
+}
+
+// egress returns the row of a node about the way of its pods out of the cluster, from a probe pod
+// where no other pod has a network of its own; nothing when the node does not answer.
+func egress(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, node string) []report.Row {
+	e := c.Nodes[node].Effects
+	result, err := actx.RunOn(ctx, node, "effects_check", &effects.Checks{CNI: e.CNI, Rules: e.Rules, Outside: e.Outside, PodRange: c.PodCIDRs[0]})
+	if err != nil || result.Failure != nil {
+		return nil
+	}
+	return slices.DeleteFunc(report.OfHost(node, result.Output), func(r report.Row) bool { return r.Check != effects.CheckEgress })
 }
 
 // joined returns the output for rows, with the cordoned nodes that were tested.

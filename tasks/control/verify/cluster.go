@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ func nodes(want *cluster.Cluster, states []kube.NodeState) []report.Row {
 	}
 	var rows []report.Row
 	for _, name := range want.NodeNames {
-		rows = append(rows, nodeRow(name, found, want.Nodes[name].Versions.Kubelet))
+		rows = append(rows, nodeRow(name, found, want.Nodes[name].Versions.Kubelet, want.Network.Plugin))
 		delete(found, name)
 	}
 	for _, s := range states {
@@ -71,11 +72,13 @@ func nodes(want *cluster.Cluster, states []kube.NodeState) []report.Row {
 	return rows
 }
 
-func nodeRow(name string, found map[string]kube.NodeState, version string) report.Row {
+func nodeRow(name string, found map[string]kube.NodeState, version, plugin string) report.Row {
 	s, ok := found[name]
 	switch {
 	case !ok:
 		return report.Bad("node", name, "there is no such node").Advised("look at journalctl -u kubelet on the host")
+	case s.LacksNetwork && plugin == cluster.PluginNone:
+		return report.Bad("node", name, "not Ready: it has no pod network").Advised("apply the manifests of your pod network: cluster.network.plugin is none")
 	case !s.Ready:
 		return report.Bad("node", name, "not Ready: %s", s.Reason)
 	case s.Version != version:
@@ -90,8 +93,14 @@ func staticPodNames(n cluster.Node) []string {
 	if n.RunsAPIServer {
 		names = append(names, "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 	}
-	if n.IsNode {
+	if n.RunsKubeProxy {
 		names = append(names, "kube-proxy")
+	}
+	if n.RunsCalico {
+		names = append(names, "calico-node")
+	}
+	if n.RunsTypha {
+		names = append(names, "calico-typha")
 	}
 	if n.RunsLocalProxy {
 		names = append(names, "api-proxy")
@@ -192,9 +201,22 @@ func staticRow(name, host string, o *unstructured.Unstructured, fresh bool) repo
 		if hasJustStarted(&p, time.Now()) {
 			detail = fmt.Sprintf("%s; %d restarts", justStarted, restarts)
 		}
-		return report.Bad(name, host, "%s", detail).Advised("see its log with crictl logs on the host")
+		return report.Bad(name, host, "%s", detail).Advised(staticPodAdvice(name, host, detail))
 	}
 	return report.OK(name, host, "Ready, %d restarts", restarts)
+}
+
+// reservedName is the error of containerd about a container that it cannot create, because another
+// one has its name (containerd internal/cri/server, container_create.go). The kubelet tries the
+// same name for ever when a clock that was set back made it take an old container for the newest.
+var reservedName = regexp.MustCompile(`failed to reserve container name .* is reserved for \\*"([0-9a-f]{12,64})`)
+
+// staticPodAdvice returns the advice for a static pod that is not Ready.
+func staticPodAdvice(name, host, problem string) string {
+	if found := reservedName.FindStringSubmatch(problem); found != nil {
+		return fmt.Sprintf("its former container has the name; end it on the host, and the kubelet starts another: ctr -n k8s.io tasks kill -s KILL %s", found[1])
+	}
+	return fmt.Sprintf("see its log on the host: /var/log/pods/kube-system_%s-%s_*/", name, host)
 }
 
 // hasJustStarted reports whether all containers of a pod run, and one of them has not passed its startup
@@ -242,12 +264,13 @@ func workloads(ctx context.Context, c *kube.Client, kind schema.GroupVersionKind
 	var rows []report.Row
 	for i := range items {
 		name := strings.ToLower(kind.Kind) + " " + items[i].GetName()
+		workload := kube.Workload{Kind: kind, Namespace: system, Name: items[i].GetName()}
 		r, err := kube.RolloutOf(&items[i], 1)
 		switch {
 		case err != nil:
 			rows = append(rows, report.Bad(name, "", "%v", err))
 		case !r.Done:
-			rows = append(rows, report.Bad(name, "", "%s", r.Text))
+			rows = append(rows, report.Bad(name, "", "%s", strings.Join(append([]string{r.Text}, kube.PodProblems(ctx, c, workload)...), "; ")))
 		default:
 			rows = append(rows, report.OK(name, "", "%s", r.Text))
 		}

@@ -19,38 +19,8 @@ import (
 	"deployer/tasks/poll"
 )
 
-// staleAfter is the age above which the namespace of a check is removed: its check was
-// killed, as no check lasts much longer than its timeout, 200 s by default.
-const staleAfter = 10 * time.Minute
-
 // serviceName is the name of the Service of the probes.
 const serviceName = "probe"
-
-// removeStale removes the namespaces of killed checks. Errors are ignored: the next
-// check retries.
-func removeStale(ctx context.Context, c *kube.Client, now time.Time) {
-	items, err := c.List(ctx, kube.NamespaceKind(), "", v1.ListOptions{LabelSelector: kube.TestLabel + "=true"})
-	if err != nil {
-		return
-	}
-	for _, ns := range items {
-		if now.Sub(ns.GetCreationTimestamp().Time) > staleAfter && ns.GetDeletionTimestamp() == nil {
-			_ = c.Delete(ctx, kube.NamespaceKind(), "", ns.GetName(), 0)
-		}
-	}
-}
-
-func newNamespace(ctx context.Context, c *kube.Client) (string, error) {
-	name := randomName()
-	return name, create(ctx, c, &corev1.Namespace{
-		TypeMeta: v1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: v1.ObjectMeta{Name: name, Labels: map[string]string{
-			kube.TestLabel:                       "true",
-			"app.kubernetes.io/managed-by":       "deployer",
-			"pod-security.kubernetes.io/enforce": "restricted", // the probes need no privileges
-		}},
-	})
-}
 
 // start creates the Service and the pods, and returns the Service's address.
 func start(ctx context.Context, c *kube.Client, namespace string, nodes []string, o Options) (string, error) {

@@ -2,7 +2,10 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"time"
+
+	"deployer/tasks/control/report"
 )
 
 // Options are the settings of [Pods]. Zero values mean the defaults.
@@ -30,7 +33,10 @@ type Options struct {
 	// empty the check is skipped with NoOutside as its reason.
 	Outside   string
 	NoOutside string
-	// Timeout is the maximum duration without the cleanup; default 260 s.
+	// OnNode returns more rows of a node on which a probe pod runs; may be nil. It is called for
+	// up to nodeChecks nodes at the same time, while the pods run.
+	OnNode func(ctx context.Context, node string) []report.Row
+	// Timeout is the maximum duration without the cleanup; default 320 s.
 	Timeout time.Duration
 	// Progress receives texts about the current work; may be nil.
 	Progress func(string)
@@ -39,9 +45,11 @@ type Options struct {
 const (
 	defaultNodes = 10
 	// defaultTimeout has 15 s for the requests to the API besides the waits.
-	defaultTimeout = knownTimeout + startTimeout + settleTimeout + 15*time.Second
+	defaultTimeout = knownTimeout + startTimeout + longestWatchDelay + settleMargin + 15*time.Second
 	// probePort is the port of the probe in its pod.
 	probePort = 8080
+	// nodeChecks is the maximum number of nodes that are checked at the same time.
+	nodeChecks = 16
 	// targetTimeout is the maximum time of one attempt to reach a target.
 	targetTimeout = "3s"
 )
@@ -52,6 +60,9 @@ func (o Options) withDefaults() Options {
 	o.ServicePort = cmp.Or(o.ServicePort, 443)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.NoOutside = cmp.Or(o.NoOutside, "no name outside of the cluster was given")
+	if o.OnNode == nil {
+		o.OnNode = func(context.Context, string) []report.Row { return nil }
+	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}

@@ -20,17 +20,24 @@ import (
 	"deployer/tasks/poll"
 )
 
-// settleTimeout is the time during which failed targets are retried. A new Service takes
-// some seconds to reach the rules of every node and DNS, and up to watchDelay more where
-// the API server of the node has just restarted.
-const settleTimeout = watchDelay + 5*time.Second
-
 // outsideTimeout is the time during which a name outside the cluster is retried after all
 // other targets of the probe were reached: no Service must reach the nodes for it.
 const outsideTimeout = 5 * time.Second
 
 // outside is the check that asks cluster DNS for a name outside the cluster.
 const outside = "DNS outside"
+
+// serviceByIP and serviceByName are the checks that connect to Services.
+const (
+	serviceByIP   = "service by IP"
+	serviceByName = "service by name"
+)
+
+// serviceAdvice is what to do when the checks of Services fail.
+var serviceAdvice = map[string]string{
+	serviceByIP:   "kube-proxy of the node writes the rules for Services: after an outage of all API servers it may need two minutes until it watches again; deployer install waits for it and restarts it",
+	serviceByName: "cluster DNS answers for Services: after an outage of all API servers it may need two minutes until it watches again; then look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns",
+}
 
 // podToPod is the check that connects to the pods of other nodes.
 const podToPod = "pod to pod"
@@ -50,11 +57,11 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 	var rows []report.Row
 	results := map[string][]*probeResult{} // by node
 	var wg sync.WaitGroup
-	others := partners(pods)
+	others, settle := partners(pods), settleTime(ctx, c, time.Now())
 	for _, p := range pods {
 		wg.Go(func() {
 			list := targets(p, others[p.node], service, namespace, o)
-			err := queryUntilSettled(ctx, c, namespace, p, list)
+			err := queryUntilSettled(ctx, c, namespace, p, list, settle)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -79,9 +86,9 @@ func targets(p running, others []running, service, namespace string, o Options) 
 	list := []*probeResult{
 		{check: "DNS inside", what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
 		{check: "DNS inside", what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
-		{check: "service by IP", what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
-		{check: "service by IP", what: "a test Service at " + service, target: httpTarget(service)},
-		{check: "service by name", what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
+		{check: serviceByIP, what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
+		{check: serviceByIP, what: "a test Service at " + service, target: httpTarget(service)},
+		{check: serviceByName, what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
 	}
 	for _, other := range others {
 		list = append(list, &probeResult{check: podToPod, node: other.node, what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
@@ -101,12 +108,12 @@ func httpTarget(host string) probe.Target {
 }
 
 // queryUntilSettled queries a probe, and repeats the failed targets for at most
-// settleTimeout, or for outsideTimeout when only a name outside the cluster is left. queryUntilSettled
+// settle, or for outsideTimeout when only a name outside the cluster is left. queryUntilSettled
 // fails only when the probe has never responded.
-func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult) error {
+func queryUntilSettled(ctx context.Context, c *kube.Client, namespace string, p running, list []*probeResult, settle time.Duration) error {
 	answered := false
 	var inside time.Time // when all other targets were reached
-	err := poll.Until(ctx, settleTimeout, time.Second, func(ctx context.Context) (string, bool, error) {
+	err := poll.Until(ctx, settle, time.Second, func(ctx context.Context) (string, bool, error) {
 		var open []*probeResult
 		for _, a := range list {
 			if !a.result.OK {
@@ -224,7 +231,11 @@ func summarize(node string, list []*probeResult) []report.Row {
 	var rows []report.Row
 	for _, check := range order {
 		if n := len(bad[check]); n > 0 {
-			rows = append(rows, report.Bad(check, node, "%d of %d fail: %s", n, total[check], shortlist.Texts(bad[check], 3)))
+			row := report.Bad(check, node, "%d of %d fail: %s", n, total[check], shortlist.Texts(bad[check], 3))
+			if advice := serviceAdvice[check]; advice != "" {
+				row = row.Advised(advice)
+			}
+			rows = append(rows, row)
 			continue
 		}
 		rows = append(rows, report.OK(check, node, "%d of %d", total[check], total[check]))

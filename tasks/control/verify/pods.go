@@ -2,25 +2,21 @@ package verify
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
 )
 
-// cleanupTimeout is the maximum time for the removal of a check's namespace. The
-// removal also runs when the check was interrupted.
-const cleanupTimeout = 15 * time.Second
-
 // Pods starts a probe pod on each of a sample of nodes, and checks that the pods reach
 // each other, Services and DNS names. All objects are in a namespace of their own, which
 // Pods deletes at the end, also when ctx ends before. Namespaces of killed checks are
 // deleted too.
-func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
+func Pods(ctx context.Context, c *kube.Client, o Options) (rows []report.Row) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("the check of pods was not complete after %s", o.Timeout))
 	defer cancel()
@@ -43,13 +39,7 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	if err != nil {
 		return append(rows, report.Bad("test pods", "", "creating a namespace: %v", err))
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		if err := c.Delete(ctx, kube.NamespaceKind(), "", namespace, 0); err != nil {
-			o.Progress(fmt.Sprintf("namespace %s could not be removed: %v; the next check removes it", namespace, err))
-		}
-	}()
+	defer func() { rows = append(rows, removeNamespace(context.WithoutCancel(ctx), c, namespace)...) }()
 	o.Progress(fmt.Sprintf("starting %d test pods", len(names)))
 	service, err := start(ctx, c, namespace, names, o)
 	if err != nil {
@@ -58,7 +48,23 @@ func Pods(ctx context.Context, c *kube.Client, o Options) []report.Row {
 	pods, failed := await(ctx, c, namespace, names)
 	rows = append(rows, failed...)
 	o.Progress(fmt.Sprintf("%d test pods run; querying them", len(pods)))
-	return append(rows, probeAll(ctx, c, namespace, service, pods, o)...)
+	rows = append(rows, probeAll(ctx, c, namespace, service, pods, o)...)
+	return append(rows, onNodes(ctx, pods, o)...)
+}
+
+// onNodes returns the rows of the nodes with probe pods.
+func onNodes(ctx context.Context, pods []running, o Options) []report.Row {
+	parts := make([][]report.Row, len(pods))
+	var group errgroup.Group
+	group.SetLimit(nodeChecks)
+	for i, p := range pods {
+		group.Go(func() error {
+			parts[i] = o.OnNode(ctx, p.node)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return slices.Concat(parts...)
 }
 
 // sample returns the names of the Ready nodes, at most o.Nodes of them: a larger cluster
@@ -106,10 +112,4 @@ func spread(names []string, limit int) []string {
 		picked[i] = names[i*len(names)/limit]
 	}
 	return picked
-}
-
-func randomName() string {
-	b := make([]byte, 4)
-	_, _ = rand.Read(b) // never fails: crypto/rand
-	return "deployer-verify-" + hex.EncodeToString(b)
 }

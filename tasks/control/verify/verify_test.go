@@ -169,6 +169,50 @@ func TestPodsReportTargetsThatAreNotReached(t *testing.T) {
 	}
 }
 
+// TestSettleTime: kube-proxy and DNS learn of a new Service up to two minutes after the API server
+// has started, and later only when something is wrong.
+func TestSettleTime(t *testing.T) {
+	w := newFakeCluster(t, "n1")
+	now := time.Now()
+	pod := func(name string, started time.Duration) {
+		w.api.Put("/api/v1/namespaces/kube-system/pods/"+name, map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "kube-system", "labels": map[string]any{"component": name[:len(name)-3]}},
+			"status": map[string]any{"containerStatuses": []any{map[string]any{
+				"name": "x", "state": map[string]any{"running": map[string]any{"startedAt": now.Add(-started).UTC().Format(time.RFC3339)}},
+			}}},
+		})
+	}
+	for _, tt := range []struct {
+		pod     string
+		started time.Duration
+		want    time.Duration
+	}{
+		{"kube-proxy-m1", time.Second, 65 * time.Second},
+		{"kube-apiserver-m1", time.Hour, 65 * time.Second},
+		{"kube-apiserver-m2", 100 * time.Second, 65 * time.Second},
+		{"kube-apiserver-m3", 20 * time.Second, 105 * time.Second},
+		{"kube-apiserver-m4", -time.Hour, 125 * time.Second}, // a clock that is wrong
+	} {
+		pod(tt.pod, tt.started)
+		if got := settleTime(t.Context(), w.client, now); got < tt.want-time.Second || got > tt.want+time.Second {
+			t.Errorf("after %s, started %s ago: %s, want %s", tt.pod, tt.started, got, tt.want)
+		}
+	}
+}
+
+// TestServiceThatDoesNotAnswerNamesItsCause: kube-proxy may not know of API servers that were all
+// away, and nothing on the node is broken.
+func TestServiceThatDoesNotAnswerNamesItsCause(t *testing.T) {
+	refused := probe.Result{Detail: "connection refused"}
+	rows := summarize("m1", []*probeResult{
+		{check: serviceByIP, what: "the API at 10.96.0.1", result: refused},
+		{check: podToPod, what: "n1 (10.244.1.2)", result: refused},
+	})
+	if len(rows) != 2 || rows[0].OK || !strings.Contains(rows[0].Fix, "kube-proxy") || !strings.Contains(rows[0].Fix, "deployer install") || rows[1].Fix != "" {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // TestPodThatNoOtherPodReachesIsAProblemOfItsNode checks that one node with a wrong firewall
 // or without routes does not make all others look broken.
 func TestPodThatNoOtherPodReachesIsAProblemOfItsNode(t *testing.T) {

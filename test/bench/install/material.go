@@ -49,6 +49,9 @@ func (b *benchmark) gather(ctx context.Context) (*material, error) {
 	}
 	m := &material{programs: map[string]string{}, archives: map[string]string{}, images: map[string]string{}, versions: map[string]string{}}
 	for _, a := range catalogue.Artifacts {
+		if a.Set != "" {
+			continue // the network of the benchmark is deployer's own
+		}
 		if err := m.add(catalogue, index, b.artifacts, a); err != nil {
 			return nil, err
 		}

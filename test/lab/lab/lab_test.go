@@ -93,6 +93,7 @@ func TestHosts(t *testing.T) {
 	l := up(t, plan.Spec{Name: "selftest", Masters: 2, Minions: 1})
 	t.Run("users", func(t *testing.T) { users(t, l) })
 	t.Run("kubernetes can run there", func(t *testing.T) { fit(t, l) })
+	t.Run("the machine is out of reach", func(t *testing.T) { confined(t, l) })
 	t.Run("network", func(t *testing.T) { network(t, l) })
 	t.Run("listening", func(t *testing.T) { listening(t, l) })
 	t.Run("isolation", func(t *testing.T) { isolation(t, l) })
@@ -130,6 +131,25 @@ func fit(t *testing.T, l *lab.Lab) {
 		"test $(systemctl is-system-running) = running",
 		"for f in hostname hosts resolv.conf; do cp /etc/$f /etc/$f.new && mv /etc/$f.new /etc/$f || exit; done",
 		"! systemctl is-active --quiet nginx haproxy bird",
+	} {
+		shell(t, l, "n1", line)
+	}
+}
+
+// confined checks that a host can change nothing that belongs to the machine: the clock, its
+// modules, settings of the kernel that no namespace holds. Each line tries; the clock would
+// be set to what it is, and the settings get their present values.
+func confined(t *testing.T, l *lab.Lab) {
+	for _, line := range []string{
+		"! date --set=@$(date +%s) 2>/dev/null",
+		"! sh -c 'cat /proc/sys/vm/swappiness >/proc/sys/vm/swappiness' 2>/dev/null",
+		"! sysctl -qw kernel.pid_max=$(cat /proc/sys/kernel/pid_max) 2>/dev/null",
+		"! sysctl -qw kernel.core_pattern=\"$(cat /proc/sys/kernel/core_pattern)\" 2>/dev/null",
+		"! sysctl -qw fs.file-max=$(cat /proc/sys/fs/file-max) 2>/dev/null",
+		"! sh -c 'echo h >/proc/sysrq-trigger' 2>/dev/null",
+		"set -- $(grep CapBnd /proc/self/status); test $((0x$2 >> 16 & 1)) = 0 && test $((0x$2 >> 25 & 1)) = 0",
+		"sysctl -qw vm.overcommit_memory=$(cat /proc/sys/vm/overcommit_memory) kernel.panic=$(cat /proc/sys/kernel/panic)",
+		"sysctl -qw net.ipv4.conf.all.forwarding=$(cat /proc/sys/net/ipv4/conf/all/forwarding)",
 	} {
 		shell(t, l, "n1", line)
 	}

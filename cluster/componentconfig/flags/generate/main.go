@@ -3,11 +3,13 @@
 // argument gates it writes the table of the feature gates of one version of Kubernetes, one
 // name per line, from the sources, because no program lists all of them. With the argument
 // types it writes the types of the flags of a program that declares them with package flag,
-// as etcd does: one flag per line and its type, such as int64; other flags take any text.
+// as etcd does: one flag per line and its type, such as int64; other flags take any text. With
+// help-types it writes the same of a program of Kubernetes, whose --help lists the types.
 //
 //	go run ./cluster/componentconfig/flags/generate PROGRAM > cluster/componentconfig/flags/kubelet-v1.36.txt
 //	cd $(go env GOMODCACHE)/k8s.io
 //	generate gates kubernetes@v1.36.3/pkg/features *@v0.36.3 > .../flags/feature-gates-v1.36.txt
+//	generate help-types PROGRAM > .../flags/kubelet-v1.36-types.txt
 //	generate types ../go.etcd.io/etcd/server/v3@v3.6.8/embed > .../flags/etcd-v3.6-types.txt
 package main
 
@@ -36,16 +38,38 @@ func main() {
 		})
 		return
 	}
-	if len(os.Args) != 2 {
-		log.Fatal("name one program, such as kubelet; or gates, or types, and directories of sources")
+	lines := flags
+	if len(os.Args) == 3 && os.Args[1] == "help-types" {
+		lines = helpTypes
+	} else if len(os.Args) != 2 {
+		log.Fatal("name one program, such as kubelet; or help-types and a program; or gates, or types, and directories of sources")
 	}
-	help, err := exec.Command(os.Args[1], "--help").CombinedOutput()
+	program := os.Args[len(os.Args)-1]
+	help, err := exec.Command(program, "--help").CombinedOutput()
 	if err != nil && len(help) == 0 {
-		log.Fatalf("running %s --help: %v", os.Args[1], err)
+		log.Fatalf("running %s --help: %v", program, err)
 	}
-	if _, err := os.Stdout.WriteString(strings.Join(flags(help), "\n") + "\n"); err != nil {
+	if _, err := os.Stdout.WriteString(strings.Join(lines(help), "\n") + "\n"); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// helpType is a flag with its type in a help text. The flag of a boolean has none.
+var helpType = regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([a-zA-Z0-9][-.\w]*)(?: (\S+))?  `)
+
+// helpTypes returns the flags whose values are no texts, with their types.
+func helpTypes(help []byte) []string {
+	var out []string
+	for _, m := range helpType.FindAllSubmatch(help, -1) {
+		switch kind := string(m[2]); kind {
+		case "":
+			out = append(out, string(m[1])+" bool")
+		case "duration", "int", "int32", "int64", "uint", "uint32", "uint64", "float":
+			out = append(out, string(m[1])+" "+kind)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // gate is the declaration of a feature gate (k8s.io/component-base/featuregate, and

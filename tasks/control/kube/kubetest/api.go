@@ -132,7 +132,20 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 			items = append(items, a.objects[path])
 		}
 	}
-	reply(w, http.StatusOK, map[string]any{"kind": "List", "apiVersion": "v1", "metadata": map[string]any{}, "items": items})
+	page, meta := paged(items, r)
+	reply(w, http.StatusOK, map[string]any{"kind": "List", "apiVersion": "v1", "metadata": meta, "items": page})
+}
+
+// paged returns the page of a list that a request asks for, and its metadata. The token of the next
+// page is the index of its first item.
+func paged(items []any, r *http.Request) ([]any, map[string]any) {
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	items = items[min(from, len(items)):]
+	if limit == 0 || len(items) <= limit {
+		return items, map[string]any{}
+	}
+	return items[:limit], map[string]any{"continue": strconv.Itoa(from + limit)}
 }
 
 func (a *API) post(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,141 @@
+package cluster
+
+import "maps"
+
+// PluginCalico is the value of cluster.network.plugin of a cluster whose pods are connected by
+// Calico, with its objects in the Kubernetes API.
+const PluginCalico = "calico"
+
+// Values of cluster.network.calico.encapsulation.
+const (
+	EncapsulationNone             = "none"
+	EncapsulationVXLAN            = "vxlan"
+	EncapsulationVXLANCrossSubnet = "vxlan-cross-subnet"
+	EncapsulationIPIP             = "ipip"
+	EncapsulationIPIPCrossSubnet  = "ipip-cross-subnet"
+)
+
+// Encapsulations lists the values of cluster.network.calico.encapsulation.
+func Encapsulations() []string {
+	return []string{EncapsulationNone, EncapsulationVXLAN, EncapsulationVXLANCrossSubnet, EncapsulationIPIP, EncapsulationIPIPCrossSubnet}
+}
+
+// Ports of Calico (docs.tigera.io, System requirements; felix/config and typha/pkg/config).
+const (
+	portFelixHealth = 9099
+	portTyphaHealth = 9098
+	portTypha       = 5473
+)
+
+// Calico is the resolved configuration of Calico; empty with another plugin.
+type Calico struct {
+	Backend string         `json:"backend"` // backend of calico-node: bird (routes by BGP) or vxlan; empty with another plugin
+	Pools   []ResolvedPool `json:"pools"`   // pools of pod addresses; the first is pod_cidr
+	Typha   []string       `json:"typha"`   // names of the hosts that run Typha; empty without Typha
+	Felix   map[string]any `json:"felix"`   // spec of FelixConfiguration default
+}
+
+// ResolvedPool is a pool of pod addresses, with Calico's words.
+type ResolvedPool struct {
+	Name         string `json:"name"`          // name of the IPPool
+	CIDR         string `json:"cidr"`          // range of addresses
+	BlockSize    int    `json:"block_size"`    // prefix length of the blocks of nodes
+	IPIPMode     string `json:"ipip_mode"`     // Never, Always or CrossSubnet
+	VXLANMode    string `json:"vxlan_mode"`    // Never, Always or CrossSubnet
+	NATOutgoing  bool   `json:"nat_outgoing"`  // packets to addresses of no pool get the node's address
+	NodeSelector string `json:"node_selector"` // nodes that take blocks
+	Disabled     bool   `json:"disabled"`      // no new addresses are taken
+}
+
+// Backends of calico-node: the programs that make the routes to the pods of other nodes.
+const (
+	backendBIRD  = "bird"
+	backendVXLAN = "vxlan" // Felix alone
+)
+
+// backend returns the backend of calico-node for an encapsulation.
+func backend(encapsulation string) string {
+	if encapsulation == EncapsulationVXLAN || encapsulation == EncapsulationVXLANCrossSubnet {
+		return backendVXLAN
+	}
+	return backendBIRD
+}
+
+// modes returns the IPIP and VXLAN modes of a pool.
+func modes(encapsulation string) (ipip, vxlan string) {
+	switch encapsulation {
+	case EncapsulationIPIP:
+		return "Always", "Never"
+	case EncapsulationIPIPCrossSubnet:
+		return "CrossSubnet", "Never"
+	case EncapsulationVXLAN:
+		return "Never", "Always"
+	case EncapsulationVXLANCrossSubnet:
+		return "Never", "CrossSubnet"
+	}
+	return "Never", "Never"
+}
+
+// defaultPool is the name of the pool of pod_cidr, as in Calico's own manifests.
+const defaultPool = "default-ipv4-ippool"
+
+// calico returns the configuration of Calico.
+func (r *resolver) calico() Calico {
+	out := Calico{Pools: []ResolvedPool{}, Typha: []string{}, Felix: map[string]any{}}
+	if r.spec.Network.Plugin != PluginCalico {
+		return out
+	}
+	s := r.spec.Network.Calico
+	ipip, vxlan := modes(s.Encapsulation)
+	out.Backend = backend(s.Encapsulation)
+	pool := ResolvedPool{Name: defaultPool, CIDR: r.spec.PodCIDR, BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
+	out.Pools = append(out.Pools, pool)
+	for _, p := range s.Pools {
+		pool.Name, pool.CIDR, pool.BlockSize = p.Name, p.CIDR, p.BlockSize
+		pool.NATOutgoing, pool.NodeSelector, pool.Disabled = *p.NATOutgoing, p.NodeSelector, p.Disabled
+		out.Pools = append(out.Pools, pool)
+	}
+	out.Typha = typhaHosts(r.place, s.Typha)
+	// calico-node sets these two at its first start when they are missing, and rewrites the object.
+	out.Felix = map[string]any{"logSeverityScreen": "Info", "reportingInterval": "0s"}
+	maps.Copy(out.Felix, s.Felix)
+	maps.Copy(out.Felix, ownedFelix(r.spec))
+	return out
+}
+
+// ownedFelix returns the settings of FelixConfiguration that deployer makes. A failsafe port stays
+// open on host endpoints whatever a policy says: those of Calico's defaults, and those by which
+// nodes reach the API and Typha.
+func ownedFelix(s Spec) map[string]any {
+	inbound := []any{
+		failsafe("TCP", 22), failsafe("UDP", 68), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
+		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port), failsafe("TCP", portKubelet),
+	}
+	outbound := []any{
+		failsafe("UDP", 53), failsafe("UDP", 67), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
+		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port),
+	}
+	return map[string]any{
+		"failsafeInboundHostPorts":  inbound,
+		"failsafeOutboundHostPorts": outbound,
+		"ipv6Support":               false,
+		"bpfEnabled":                false,
+		"usageReportingEnabled":     false, // deployer sends nothing to anybody, nor do its parts
+	}
+}
+
+func failsafe(protocol string, port int) any {
+	return map[string]any{"protocol": protocol, "port": port}
+}
+
+// calicoImages returns the images of a node's static pods of Calico.
+func calicoImages(n Node, version string) []Image {
+	var out []Image
+	if n.RunsCalico {
+		out = append(out, Image{"calico-node", version}, Image{"calico-cni", version})
+	}
+	if n.RunsTypha {
+		out = append(out, Image{"calico-typha", version})
+	}
+	return out
+}

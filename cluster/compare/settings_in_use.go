@@ -1,0 +1,174 @@
+package compare
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"deployer/cluster"
+	"deployer/shortlist"
+)
+
+// podRanges returns the conflict of pod_cidr with the ranges of nodes, which Kubernetes never
+// changes. Without an API the ranges are those in the configurations of the hosts.
+func podRanges(want *cluster.Cluster, found InUse) []Conflict {
+	pods, err := netip.ParsePrefix(want.PodCIDRs[0])
+	if err != nil {
+		return nil // Resolve has checked it
+	}
+	var outside []string
+	for _, n := range rangesInUse(want, found) {
+		r, err := netip.ParsePrefix(n.PodCIDR)
+		if want.Nodes[n.Name].IsNode && err == nil && (r.Bits() < pods.Bits() || !pods.Contains(r.Addr())) {
+			outside = append(outside, n.Name+" "+n.PodCIDR)
+		}
+	}
+	if len(outside) == 0 {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "pod_cidr",
+		Detail:  fmt.Sprintf("pod_cidr is %s, and nodes have ranges outside of it: %s", pods, shortlist.Names(outside, maxNames)),
+		Fix:     "restore pod_cidr, or widen it so that it holds these ranges, too; a node gets another range only when it leaves and joins again (deployer scale-down, then scale-up)",
+	}}
+}
+
+// serviceRange returns the conflict of service_cidr with the range of the API, from which the
+// addresses of Services, the names in certificates and the clients' settings come.
+func serviceRange(want *cluster.Cluster, found InUse) []Conflict {
+	has := ""
+	switch s := found.Services; {
+	case s != nil && len(s.CIDRs) > 0:
+		if !slices.Equal(s.CIDRs, want.ServiceCIDRs) {
+			has = "the ServiceCIDR kubernetes of the cluster is " + strings.Join(s.CIDRs, ", ")
+		}
+	case s != nil && s.IP != "":
+		if s.IP != want.ServiceIP {
+			has = fmt.Sprintf("the Service kubernetes has the address %s, not the first of that range", s.IP)
+		}
+	default:
+		if others := unanimous(want, found, func(h HostInUse) string { return h.ServiceCIDR }, want.ServiceCIDRs...); others != "" {
+			has = "the API servers of all masters have " + others
+		}
+	}
+	if has == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "service_cidr",
+		Detail:  fmt.Sprintf("service_cidr is %s, and %s: Services keep their addresses, so the range of a cluster in use does not change", strings.Join(want.ServiceCIDRs, ", "), has),
+		Fix:     "restore service_cidr; for more addresses create a further ServiceCIDR object in the cluster (networking.k8s.io/v1), and leave service_cidr as it is",
+	}}
+}
+
+// domainChange returns the conflict of dns.domain with the domain that pods in use have, in
+// the names that they resolve and in the issuer of their tokens. The domains in
+// dns.former_domains are served and accepted further.
+func domainChange(want *cluster.Cluster, found InUse) []Conflict {
+	domain := func(h HostInUse) string {
+		switch {
+		case h.ServiceCIDR == "": // no API server
+			return ""
+		case h.IssuerDomain != "":
+			return h.IssuerDomain
+		}
+		return h.Domain
+	}
+	others := unanimous(want, found, domain, append([]string{want.DNS.Domain}, want.DNS.FormerDomains...)...)
+	if others == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "dns.domain",
+		Detail:  fmt.Sprintf("dns.domain is %s, and the cluster has %s: every token of a service account that was issued before, and every name below %s, would be refused at once", want.DNS.Domain, others, others),
+		Fix:     fmt.Sprintf("restore dns.domain, or write dns.former_domains: [%s] beside it, which keeps the former names and tokens valid until you take it out", others),
+	}}
+}
+
+// pluginChange returns the conflict of network.plugin, or else of network.cni, with what nodes in
+// use have. Pods that run stay connected by the former plugin, and pods of both on one node do not
+// reach each other.
+func pluginChange(want *cluster.Cluster, found InUse) []Conflict {
+	if had := unanimous(want, found, func(h HostInUse) string { return h.Plugin }, want.Network.Plugin); had != "" {
+		return []Conflict{{
+			Subject: "network.plugin",
+			Detail:  fmt.Sprintf("network.plugin is %s, and the cluster was installed with %s: pods that run would keep their former network, and lose their routes", want.Network.Plugin, had),
+			Fix:     "restore network.plugin; another plugin needs a new cluster",
+		}}
+	}
+	if want.Network.Plugin != cluster.PluginBGP {
+		return nil
+	}
+	others := unanimous(want, found, func(h HostInUse) string { return h.CNI }, want.Network.CNI)
+	if others == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "network.cni",
+		Detail:  fmt.Sprintf("network.cni is %s, and the pods of the cluster are connected by %s: pods that run would keep it, and reach no new pod of their node", want.Network.CNI, others),
+		Fix:     "restore network.cni; another plugin needs a new cluster",
+	}}
+}
+
+// Values of [HostInUse.KubeProxy].
+const (
+	KubeProxyRuns = "runs"
+	KubeProxyNone = "none"
+)
+
+// kubeProxyChange returns the conflict of kube_proxy.mode with nodes in use that have a kube-proxy
+// or none: for a time nobody, or two programs with rules of their own, would forward the traffic of
+// Services.
+func kubeProxyChange(want *cluster.Cluster, found InUse) []Conflict {
+	wanted, detail := KubeProxyRuns, "and the nodes of the cluster have no kube-proxy: it would forward the traffic of Services beside the pod network"
+	if want.KubeProxy.Mode == cluster.KubeProxyNone {
+		wanted, detail = KubeProxyNone, "and the nodes of the cluster have a kube-proxy: nobody would forward the traffic of Services"
+	}
+	if unanimous(want, found, func(h HostInUse) string { return h.KubeProxy }, wanted) == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "kube_proxy.mode",
+		Detail:  fmt.Sprintf("kube_proxy.mode is %s, %s", want.KubeProxy.Mode, detail),
+		Fix:     "restore kube_proxy.mode; a cluster with a kube-proxy, or one without, is a new one",
+	}}
+}
+
+// apiProxyDefault returns the conflict of a proxy.kind that the inventory does not name with what the
+// hosts run: a default does not replace the API proxies of a cluster in use, whose node agents lose
+// the API for seconds. A kind that is named does, one node first.
+func apiProxyDefault(want *cluster.Cluster, found InUse) []Conflict {
+	if want.Proxy.KindNamed {
+		return nil
+	}
+	has := unanimous(want, found, func(h HostInUse) string { return h.APIProxy }, want.Proxy.Kind)
+	if has == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "proxy.kind",
+		Detail:  fmt.Sprintf("the inventory does not name proxy.kind, its default is %s, and the cluster runs %s", want.Proxy.Kind, has),
+		Fix:     fmt.Sprintf("write proxy: {kind: %s} below cluster to keep it, or kind: %s to change to it, one node first", has, want.Proxy.Kind),
+	}}
+}
+
+// unanimous returns the value that hosts have, when none of the hosts with a value has a wanted
+// one; empty otherwise. While some have a wanted value, a change has begun, and the run may
+// complete it or take it back.
+func unanimous(want *cluster.Cluster, found InUse, value func(HostInUse) string, wanted ...string) string {
+	first := ""
+	for _, name := range want.Order {
+		v := value(found.Hosts[name])
+		if v == "" {
+			continue
+		}
+		if slices.Contains(wanted, v) {
+			return ""
+		}
+		if first == "" {
+			first = v
+		}
+	}
+	return first
+}

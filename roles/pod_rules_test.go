@@ -1,0 +1,62 @@
+package roles_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPodRulesAreLoadedAgain runs the loop of deployer-pods.service with a program in place of
+// nft: the rules are loaded whenever another program has removed their table, and not
+// otherwise.
+func TestPodRulesAreLoadedAgain(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../templates/network/pods.service.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)'$`).FindSubmatch(unit)
+	if start == nil {
+		t.Fatal("the unit has no loop")
+	}
+	dir := t.TempDir()
+	tables, loads, nft := filepath.Join(dir, "tables"), filepath.Join(dir, "loads"), filepath.Join(dir, "nft")
+	script := "#!/bin/sh\nif [ \"$1\" = list ]; then cat " + tables + "; else echo \"$*\" >> " + loads + "; echo 'table ip deployer_pods' >> " + tables + "; fi\n"
+	if err := os.WriteFile(nft, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	set := func(text string) {
+		if err := os.WriteFile(tables, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loaded := func() int {
+		text, _ := os.ReadFile(loads)
+		return strings.Count(string(text), "-f /etc/deployer/pods.nft\n")
+	}
+	set("table ip kube-proxy\ntable ip deployer_pods\n")
+	loop := strings.NewReplacer("/usr/sbin/nft", nft, "sleep 5", "sleep 0.05").Replace(string(start[1]))
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", loop)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	time.Sleep(300 * time.Millisecond)
+	if n := loaded(); n != 0 {
+		t.Errorf("the rules were loaded %d times although their table was there", n)
+	}
+	for want, text := range []string{"", "table ip deployer_pods_old\n"} {
+		set(text)
+		deadline := time.Now().Add(10 * time.Second)
+		for loaded() < want+1 && time.Now().Before(deadline) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if n := loaded(); n != want+1 {
+			t.Fatalf("tables %q: the rules were loaded %d times, want %d", text, n, want+1)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package calico
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"deployer/engine"
+	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/kube"
+)
+
+// Node is the action `calico_node`: it gives the node of the host its place in the BGP sessions,
+// by a cluster ID and labels.
+type Node struct {
+	Reflector *bool `yaml:"reflector" doc:"Whether the node is a route reflector. Default: unchanged."`
+	Clients   bool  `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
+}
+
+// Check compares the annotations and labels of the node.
+func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	patch, err := n.patch(ctx, actx)
+	if err != nil || patch == nil {
+		return engine.Change{}, err
+	}
+	effect := engine.Effect{Kind: engine.EffectObject, Target: "Node " + actx.Host(), Action: "set the labels of its BGP sessions"}
+	if n.Reflector != nil {
+		effect.Action = "make it an ordinary node of the BGP sessions"
+		if *n.Reflector {
+			effect.Action = "make it a route reflector"
+		}
+	}
+	return engine.Changed(effect), nil
+}
+
+// Apply patches the node.
+func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	patch, err := n.patch(ctx, actx)
+	if err != nil || patch == nil {
+		return nil, err
+	}
+	client, err := kube.Open(ctx, actx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.Patch(ctx, kube.NodeKind(), "", actx.Host(), text, kube.Manager); err != nil {
+		return nil, fmt.Errorf("patching node %s: %w", actx.Host(), err)
+	}
+	return nil, nil
+}
+
+// patch returns the patch of the node; nil when it is as wanted, and in a dry run before it exists.
+func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string]any, error) {
+	c, err := actionctx.Cluster(actx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kube.Open(ctx, actx)
+	if err != nil {
+		return nil, err
+	}
+	if actx.CheckOnly() {
+		client = client.WithRetryTimeout(-1)
+	}
+	node, err := kube.GetNode(ctx, client, actx.Host())
+	if actx.CheckOnly() && err != nil && (apierrors.IsNotFound(err) || kube.IsTransient(err)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var clients []string
+	if n.Clients {
+		clients = append([]string{}, c.WantedCalicoRoutes().Clients[actx.Host()]...)
+		slices.Sort(clients)
+	}
+	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, clients), nil
+}

@@ -1,0 +1,98 @@
+package calico
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"deployer/cluster"
+	"deployer/tasks/control/kube"
+)
+
+const (
+	apiVersion = "crd.projectcalico.org/v1"
+	// clusterIDAnnotation makes a node a route reflector (libcalico-go
+	// lib/backend/k8s/resources/node.go).
+	clusterIDAnnotation = "projectcalico.org/RouteReflectorClusterID"
+	// reflectorLabel is the label of a reflector, whose value is its name.
+	reflectorLabel = "deployer/reflector"
+	// clientPrefix is the prefix of the labels of a reflector's clients, whose name follows.
+	clientPrefix = "reflector.deployer/"
+	managedLabel = "app.kubernetes.io/managed-by"
+)
+
+func kindOf(kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+// bgpConfiguration returns the BGPConfiguration default.
+func bgpConfiguration(asn uint32, mesh bool) *unstructured.Unstructured {
+	return object("BGPConfiguration", "default", map[string]any{
+		"asNumber": int64(asn), "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info",
+	})
+}
+
+// bgpPeer returns a BGPPeer of deployer by its name. Calico makes the sessions of both ends of it.
+func bgpPeer(name string) *unstructured.Unstructured {
+	spec := map[string]any{"nodeSelector": "all()", "peerSelector": "has(" + reflectorLabel + ")"}
+	switch reflector, clients := strings.CutPrefix(name, cluster.PeerClients("")); {
+	case clients:
+		spec["nodeSelector"] = "has(" + clientPrefix + reflector + ")"
+		spec["peerSelector"] = reflectorLabel + " == '" + reflector + "'"
+	case name == cluster.PeerReflectors:
+		spec["nodeSelector"] = "has(" + reflectorLabel + ")"
+	}
+	return object("BGPPeer", name, spec)
+}
+
+func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{managedLabel: kube.Manager}},
+		"spec":     spec,
+	}}
+}
+
+// nodePatch returns the JSON merge patch that gives a node its place in the sessions, nil when it
+// has it. The cluster ID and the label of a reflector come in one patch, so that the node has its
+// new sessions when it has left the mesh. A nil reflector or clients is left as it is.
+func nodePatch(annotations, labels map[string]string, node cluster.Node, reflector *bool, clients []string) map[string]any {
+	newLabels, newAnnotations := map[string]any{}, map[string]any{}
+	set := func(patch map[string]any, have map[string]string, key, value string, wanted bool) {
+		old, ok := have[key]
+		switch {
+		case wanted && old != value:
+			patch[key] = value
+		case !wanted && ok:
+			patch[key] = nil
+		}
+	}
+	if reflector != nil {
+		set(newAnnotations, annotations, clusterIDAnnotation, node.BGP.RouterID, *reflector)
+		set(newLabels, labels, reflectorLabel, node.Name, *reflector)
+	}
+	if clients != nil {
+		for _, r := range clients {
+			set(newLabels, labels, clientPrefix+r, "true", true)
+		}
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			if name, ok := strings.CutPrefix(key, clientPrefix); ok && !slices.Contains(clients, name) {
+				set(newLabels, labels, key, "", false)
+			}
+		}
+	}
+	metadata := map[string]any{}
+	if len(newLabels) > 0 {
+		metadata["labels"] = newLabels
+	}
+	if len(newAnnotations) > 0 {
+		metadata["annotations"] = newAnnotations
+	}
+	if len(metadata) == 0 {
+		return nil
+	}
+	return map[string]any{"metadata": metadata}
+}

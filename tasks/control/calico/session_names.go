@@ -1,0 +1,89 @@
+package calico
+
+import (
+	"slices"
+	"strings"
+
+	"deployer/cluster"
+)
+
+// Prefixes of the names of BIRD's sessions (confd, bird.cfg.template): of the mesh, and of
+// BGPPeers. The address of the neighbour follows.
+const (
+	meshPrefix = "Mesh_"
+	peerPrefix = "Node_"
+)
+
+// sessionNames computes the sessions of nodes at the gates of a change. Hosts that are not in the
+// run, which may be down, are left out.
+type sessionNames struct {
+	cluster *cluster.Cluster
+	have    cluster.CalicoRoutes
+	inRun   []string
+}
+
+// byNode returns the list of each node.
+func (s sessionNames) byNode(of func(node string) []string) map[string]any {
+	out := map[string]any{}
+	for _, node := range s.cluster.NodeNames {
+		out[node] = texts(of(node))
+	}
+	return out
+}
+
+// begun are the sessions of a mesh that begins; none when it does not begin now.
+func (s sessionNames) begun(node string) []string {
+	if !s.cluster.Network.Mesh || s.have.Mesh || slices.Contains(s.have.Reflectors, node) {
+		return nil
+	}
+	return s.named(meshPrefix, s.others(node, s.have.Reflectors))
+}
+
+// changed are the sessions of a node that has become a reflector, or an ordinary node. Other
+// reflectors that leave for a mesh may have done so or not.
+func (s sessionNames) changed(node string) []string {
+	if s.cluster.Network.Mesh {
+		return s.named(meshPrefix, s.others(node, s.have.Reflectors))
+	}
+	return s.transition(node)
+}
+
+// transition are the sessions when all reflectors have changed, and all nodes have sessions with
+// all of them.
+func (s sessionNames) transition(node string) []string {
+	switch {
+	case s.cluster.Network.Mesh:
+		return s.named(meshPrefix, s.others(node, nil))
+	case s.cluster.Nodes[node].BGP.IsReflector:
+		return s.named(peerPrefix, s.others(node, nil))
+	}
+	return s.named(peerPrefix, s.cluster.Network.Reflectors)
+}
+
+// final are the sessions of the inventory.
+func (s sessionNames) final(node string) []string {
+	var peers []string
+	for _, p := range s.cluster.Nodes[node].BGP.Peers {
+		peers = append(peers, p.Name)
+	}
+	if s.cluster.Network.Mesh {
+		return s.named(meshPrefix, peers)
+	}
+	return s.named(peerPrefix, peers)
+}
+
+// others returns the other nodes without some.
+func (s sessionNames) others(node string, without []string) []string {
+	return slices.DeleteFunc(slices.Clone(s.cluster.NodeNames), func(n string) bool { return n == node || slices.Contains(without, n) })
+}
+
+// named returns the names of sessions with nodes.
+func (s sessionNames) named(prefix string, nodes []string) []string {
+	var out []string
+	for _, n := range nodes {
+		if slices.Contains(s.inRun, n) {
+			out = append(out, prefix+strings.ReplaceAll(s.cluster.Nodes[n].IP, ".", "_"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+// Package inuse reads the state of a cluster in use before a run changes anything: the names
+// and settings in the files of the hosts, the members of etcd, the nodes and the range of
+// Services. Package compare decides by it what the run must not change. The package changes
+// nothing, and a cluster that does not answer is no failure: the files of the hosts decide then.
+package inuse
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"deployer/cluster"
+	"deployer/cluster/compare"
+	"deployer/engine"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/report"
+	"deployer/tasks/control/routes"
+)
+
+// Sources are the names under which hosts registered their state.
+type Sources struct {
+	Settings string // running_settings
+	Network  string // the files of the pod network
+	// Leaving are the nodes and members that the run takes out of the cluster.
+	Leaving []string
+	// HostsOnly is true for a run that makes etcd or the API again: their present answers say
+	// nothing about the cluster that it makes.
+	HostsOnly bool
+}
+
+// apiTimeout is the maximum time of all requests to the API together, that is, the delay of a
+// run that repairs a cluster without an API.
+const apiTimeout = 15 * time.Second
+
+// Conflicts returns a row for each reason why a run must not change the cluster, none for a new
+// one. It warns of what a changed setting does not reach.
+func Conflicts(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, from Sources) []report.Row {
+	found := compare.InUse{Hosts: hosts(actx, from), Leaving: from.Leaving}
+	installed := false
+	for _, h := range found.Hosts {
+		installed = installed || h.ServiceCIDR != ""
+	}
+	var conflicts []compare.Conflict
+	switch {
+	case from.HostsOnly || !installed:
+		conflicts = compare.Identities(c, found)
+	default:
+		ask(ctx, actx, c, &found)
+		conflicts = compare.Conflicts(c, found)
+		for _, text := range compare.Warnings(c, found) {
+			actx.Warn(text)
+		}
+	}
+	var rows []report.Row
+	for _, one := range conflicts {
+		rows = append(rows, report.Bad(one.Subject, one.Host, "%s", one.Detail).Advised(one.Fix))
+	}
+	return rows
+}
+
+// hosts returns what the files of the hosts say.
+func hosts(actx engine.ActionContext, from Sources) map[string]compare.HostInUse {
+	out := map[string]compare.HostInUse{}
+	for _, host := range actx.Targets() {
+		set := actx.Registered(host, from.Settings)
+		text := func(key string) string { s, _ := set[key].(string); return s }
+		network := actx.Registered(host, from.Network)
+		maxPods, _ := strconv.Atoi(text("max_pods")) // 0: not known
+		out[host] = compare.HostInUse{
+			Node: text("node"), Member: text("member"), Domain: text("domain"), IssuerDomain: text("issuer_domain"),
+			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
+			PodCIDR: kube.RangeIn(network), MaxPods: maxPods, Peers: routes.PeerNames(network),
+		}
+	}
+	return out
+}
+
+// ask fills in what etcd and the API answer. It reads the cluster's keys into a keyring of its
+// own: the keyring of the run is filled by the tasks that compare the keys of all masters.
+func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, found *compare.InUse) {
+	ring := &keyring.Keyring{}
+	if err := keyring.Ensure(ctx, actx, ring); err != nil {
+		return
+	}
+	if open, err := etcd.OpenWith(ctx, actx, ring); err == nil {
+		found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
+	}
+	client, err := kube.OpenWith(ctx, actx, ring)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	if _, ready := client.FindReady(ctx); ready {
+		readAPI(ctx, client.WithRetryTimeout(-1), found)
+		if c.Network.Plugin == cluster.PluginCalico {
+			readPools(ctx, client.WithRetryTimeout(-1), found)
+		}
+	}
+}
+
+// readAPI fills in the nodes and the range of Services; nothing when one cannot be read.
+func readAPI(ctx context.Context, client *kube.Client, found *compare.InUse) {
+	states, err := kube.Nodes(ctx, client, nil)
+	if err != nil {
+		return
+	}
+	var services compare.ServicesInUse
+	var ranges networkingv1.ServiceCIDR
+	var kubernetes corev1.Service
+	if read(ctx, client, "/apis/networking.k8s.io/v1/servicecidrs/kubernetes", &ranges) != nil ||
+		read(ctx, client, "/api/v1/namespaces/default/services/kubernetes", &kubernetes) != nil {
+		return
+	}
+	services.CIDRs, services.IP = ranges.Spec.CIDRs, kubernetes.Spec.ClusterIP
+	found.Services, found.Nodes = &services, []compare.NodeInUse{}
+	for _, s := range states {
+		found.Nodes = append(found.Nodes, compare.NodeInUse{Name: s.Name, PodCIDR: s.PodCIDR})
+	}
+}
+
+// readPools fills in Calico's pools; none when they cannot be read, as in a cluster whose Calico is
+// not installed yet.
+func readPools(ctx context.Context, client *kube.Client, found *compare.InUse) {
+	var list struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				CIDR                string
+				BlockSize           int
+				IPIPMode, VXLANMode string
+			}
+		}
+	}
+	if err := read(ctx, client, "/apis/crd.projectcalico.org/v1/ippools", &list); err != nil {
+		return
+	}
+	for _, pool := range list.Items {
+		s := pool.Spec
+		found.Pools = append(found.Pools, compare.PoolInUse{Name: pool.Metadata.Name, CIDR: s.CIDR, BlockSize: s.BlockSize, IPIPMode: s.IPIPMode, VXLANMode: s.VXLANMode})
+	}
+}
+
+// read reads one object. An object that the API does not have or does not know stays empty.
+func read(ctx context.Context, client *kube.Client, path string, into any) error {
+	status, body, err := client.Raw(ctx, http.MethodGet, path, nil)
+	switch {
+	case err != nil:
+		return err
+	case status == http.StatusNotFound:
+		return nil
+	case status != http.StatusOK:
+		return &statusError{status}
+	}
+	return json.Unmarshal(body, into)
+}
+
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return http.StatusText(e.status) }

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// largePage is the number of objects of one page of a list of large objects. An object has at most
+// 1.5 MiB, the limit of a request to etcd.
+const largePage = 20
+
+// EachOf calls visit with each object of a resource that has no namespace, decoded to T, page by
+// page. Fields that T does not have take no memory. A list whose pages have expired begins again, so
+// an object may be visited twice.
+func EachOf[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, visit func(*T)) error {
+	next := ""
+	for {
+		var page struct {
+			Metadata struct{ Continue string }
+			Items    []T
+		}
+		query := url.Values{"limit": {strconv.Itoa(largePage)}}
+		if next != "" {
+			query.Set("continue", next)
+		}
+		err := c.retry(ctx, func(ctx context.Context) error {
+			return c.read(ctx, resource, query, &page)
+		})
+		switch {
+		case apierrors.IsResourceExpired(err) && next != "":
+			next = ""
+			continue
+		case err != nil:
+			return fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
+		}
+		for i := range page.Items {
+			visit(&page.Items[i])
+		}
+		if next = page.Metadata.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// read decodes one page of the objects of a resource.
+func (c *Client) read(ctx context.Context, resource schema.GroupVersionResource, query url.Values, into any) error {
+	path := "/apis/" + resource.GroupVersion().String() + "/" + resource.Resource
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", "deployer")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, resource.GroupResource(), "", "", 0, true)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}

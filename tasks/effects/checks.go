@@ -1,0 +1,55 @@
+package effects
+
+import (
+	"context"
+	"time"
+
+	"deployer/engine"
+	"deployer/tasks/checkresult"
+	"deployer/tasks/poll"
+)
+
+// Checks observes a node and compares it with what deployer has configured there. A problem is a
+// row of the output, not a failure.
+type Checks struct {
+	StaticPods []string          `yaml:"static_pods" rule:"filename" doc:"names of the manifests in /etc/kubernetes/manifests that deployer writes, such as kube-proxy.yaml"`
+	CNI        string            `yaml:"cni" rule:"filename" doc:"name of the file in /etc/cni/net.d that containerd must use; default: none is wanted"`
+	Rules      bool              `yaml:"rules" doc:"the table of nftables with the rules for pods must be loaded. Default false"`
+	Servers    bool              `yaml:"name_servers" doc:"pods of cluster DNS must have the name servers of the host. Default false"`
+	Outside    []string          `yaml:"outside" rule:"endpoint" doc:"IP addresses with ports of servers over TCP outside of the pod range, which pods of the host must reach as the host does; the host's name servers are tried, too. Default: none"`
+	PodRange   string            `yaml:"pod_range" rule:"prefix" doc:"range of the addresses of pods, for the commands that let them pass a firewall"`
+	Settings   map[string]string `yaml:"settings" rule:"line" keys:"sysctl" doc:"kernel settings that must hold now and after the next boot"`
+	Within     time.Duration     `yaml:"within" range:"0s.." doc:"maximum wait for static pods that this run starts, so that a dry run has no rows. Default 0"`
+}
+
+var _ engine.Module = (*Checks)(nil)
+
+// waitEvery is the interval at which static pods are looked at again.
+const waitEvery = 2 * time.Second
+
+// Check observes the host, except in a dry run with Within. The output has a row for each check, and under "outdated_pods" the
+// pods of cluster DNS that started with other name servers than the host has now.
+func (c *Checks) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
+	if view, ok := sys.(engine.DryRunView); ok && view.CheckOnly() && c.Within > 0 {
+		return engine.NoChange(checkresult.Output(nil)), nil // the changes that are waited for are not made
+	}
+	found := c.observe(ctx, sys)
+	for deadline := time.Now().Add(c.Within); found.podsProblem() && time.Now().Before(deadline); {
+		if err := poll.Sleep(ctx, waitEvery); err != nil {
+			return engine.Change{}, err
+		}
+		found.Pods = c.observePods(ctx, sys)
+	}
+	out := checkresult.Output(Rows(*c, found))
+	outdated := []any{}
+	for _, pod := range outdatedPods(found) {
+		outdated = append(outdated, pod)
+	}
+	out["outdated_pods"] = outdated
+	return engine.NoChange(out), nil
+}
+
+// Apply is never needed.
+func (*Checks) Apply(context.Context, engine.System, engine.Change) (engine.Output, error) {
+	return nil, nil
+}

@@ -1,0 +1,197 @@
+//go:build lab
+
+package networks
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/test/harness"
+	"deployer/test/lab/plan"
+)
+
+// TestCalico installs a cluster with Calico, whose nodes exchange routes by BGP, and lets a node
+// join. Policies are enforced. The sessions change from a mesh to reflectors, to others, and back,
+// while pods of two nodes ping each other: nothing is lost.
+func TestCalico(t *testing.T) {
+	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
+	n3 := s.Address("n3")
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "network")["plugin"] = "calico"
+		inv["roles"] = map[string]any{"master": []any{"m1"}, "minion": []any{"n1", "n2"}}
+		delete(harness.Section(inv, "hosts"), "n3")
+	})
+	s.Must("install")
+	s.Must("verify")
+	s.RequireTexts(s.Must("install").All(), "0 changed")
+	s.RequireExit(s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode"), 0)
+
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "hosts")["n3"] = map[string]any{"address": n3}
+		harness.Section(inv, "roles")["minion"] = []any{"n1", "n2", "n3"}
+	})
+	s.Must("scale-up")
+	s.RequireReady([]string{"m1", "n1", "n2", "n3"})
+
+	pods := startPods(s)
+	policies(s, pods)
+
+	pings := []*pinger{startPing(s, "n2", pods["n1"]), startPing(s, "n2", pods["m1"]), startPing(s, "n3", pods["n2"])}
+	for _, reflectors := range [][]any{{"m1", "n1"}, {"m1", "n2"}, nil} {
+		s.Edit(func(inv map[string]any) {
+			network := harness.Section(inv, "cluster", "network")
+			delete(network, "reflectors")
+			if reflectors != nil {
+				network["reflectors"] = reflectors
+			}
+		})
+		s.Must("install")
+		requireReflectors(s, reflectors)
+		s.RequireTexts(s.Must("install").All(), "0 changed")
+	}
+	sent, lost := 0, 0
+	for _, p := range pings {
+		a, b := p.stop()
+		sent, lost = sent+a, lost+a-b
+	}
+	fmt.Printf("networks calico pings=%d lost=%d\n", sent, lost)
+	if sent < 300 || lost > 0 {
+		t.Errorf("%d of %d pings were lost, want none of at least 300", lost, sent)
+	}
+	s.Must("verify")
+	s.Must("scale-down", "n3", "--yes")
+	s.Edit(func(inv map[string]any) {
+		delete(harness.Section(inv, "hosts"), "n3")
+		harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"}
+	})
+	s.Must("verify")
+
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "network", "calico")["encapsulation"] = "vxlan"
+	})
+	overlay := s.Deployer("install")
+	s.RequireExit(overlay, refused)
+	s.RequireTexts(overlay.All(), "the pool default-ipv4-ippool has the encapsulation with VXLAN Never, and the inventory says Always")
+
+	s.Edit(func(inv map[string]any) {
+		network := harness.Section(inv, "cluster", "network")
+		network["plugin"] = "bgp"
+		delete(network, "calico")
+	})
+	o := s.Deployer("install")
+	s.RequireExit(o, refused)
+	s.RequireTexts(o.All(), "network.plugin is bgp, and the cluster was installed with calico")
+}
+
+// startPods starts a pod on each node, with the image of cluster DNS and a port of its own, and
+// returns their addresses by node.
+func startPods(s *harness.Site) map[string]string {
+	s.T.Helper()
+	image := s.Kubectl("m1", "-n kube-system get deployment coredns -o 'jsonpath={.spec.template.spec.containers[0].image}'")
+	s.Shell("m1", `kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'EOF'
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: talkers, namespace: default}
+spec:
+  selector: {matchLabels: {app: talkers}}
+  template:
+    metadata: {labels: {app: talkers}}
+    spec:
+      tolerations: [{operator: Exists}]
+      terminationGracePeriodSeconds: 0
+      containers:
+        - {name: dns, image: "`+image+`", imagePullPolicy: IfNotPresent, args: [-dns.port=5353]}
+EOF`)
+	s.Kubectl("m1", "rollout status daemonset/talkers --timeout=90s")
+	pods := map[string]string{}
+	for line := range strings.Lines(s.Kubectl("m1", `get pods -l app=talkers -o 'jsonpath={range .items[*]}{.spec.nodeName} {.status.podIP}{"\n"}{end}'`)) {
+		if f := strings.Fields(line); len(f) == 2 {
+			pods[f[0]] = f[1]
+		}
+	}
+	if len(pods) < 4 {
+		s.T.Fatalf("pods by node: %v", pods)
+	}
+	return pods
+}
+
+// inPod prefixes a command with nsenter into the network of the node's pod of startPods.
+func inPod(command string) string {
+	return `pid=$(for p in $(pidof coredns); do tr '\0' ' ' </proc/$p/cmdline | grep -q 5353 && echo $p; done | head -n 1); nsenter -t $pid -n ` + command
+}
+
+// policies checks that NetworkPolicies are enforced: default deny, by label and port, and by range
+// with an exception.
+func policies(s *harness.Site, pods map[string]string) {
+	s.T.Helper()
+	for _, c := range []struct {
+		name, ingress string
+		open          bool
+	}{
+		{"deny all", "[]", false},
+		{"allow by label and port", "[{from: [{podSelector: {matchLabels: {app: talkers}}}], ports: [{port: 5353, protocol: TCP}]}]", true},
+		{"allow another port", "[{from: [{podSelector: {}}], ports: [{port: 5354, protocol: TCP}]}]", false},
+		{"allow another label", "[{from: [{podSelector: {matchLabels: {app: others}}}]}]", false},
+		{"allow the range", "[{from: [{ipBlock: {cidr: 10.244.0.0/16}}]}]", true},
+		{"allow the range except the pod", "[{from: [{ipBlock: {cidr: 10.244.0.0/16, except: [" + pods["n1"] + "/32]}}]}]", false},
+	} {
+		s.Shell("m1", `kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'EOF'
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: talkers, namespace: default}
+spec: {podSelector: {matchLabels: {app: talkers}}, policyTypes: [Ingress], ingress: `+c.ingress+`}
+EOF`)
+		s.Eventually(20*time.Second, "policy: "+c.name, func() error {
+			_, err := s.SSH(s.T.Context(), "n1", inPod("timeout 1 bash -c '</dev/tcp/"+pods["n2"]+"/5353'"))
+			if open := err == nil; open != c.open {
+				return fmt.Errorf("a connection is possible: %v, want %v", open, c.open)
+			}
+			return nil
+		})
+	}
+	s.Kubectl("m1", "delete networkpolicy talkers")
+}
+
+// requireReflectors requires that exactly these nodes reflect routes.
+func requireReflectors(s *harness.Site, want []any) {
+	s.T.Helper()
+	got := s.Kubectl("m1", `get nodes -l deployer/reflector -o 'jsonpath={.items[*].metadata.name}'`)
+	var names []string
+	for _, w := range want {
+		names = append(names, w.(string))
+	}
+	if got != strings.Join(names, " ") {
+		s.T.Errorf("the reflectors are %q, want %v", got, names)
+	}
+}
+
+// pinger pings every 50 ms from the pod of a node.
+type pinger struct {
+	site       *harness.Site
+	node, file string
+}
+
+func startPing(s *harness.Site, node, address string) *pinger {
+	s.T.Helper()
+	p := &pinger{site: s, node: node, file: "/tmp/ping-" + address}
+	s.Shell(node, inPod("ping -i 0.05 "+address)+" >"+p.file+" 2>&1 </dev/null & echo $! >"+p.file+".pid")
+	return p
+}
+
+var pinged = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
+
+// stop ends the pings and returns how many were sent and answered.
+func (p *pinger) stop() (sent, answered int) {
+	p.site.T.Helper()
+	out := p.site.Shell(p.node, "sleep 1; pkill -INT -f 'ping -i 0.05 "+strings.TrimPrefix(p.file, "/tmp/ping-")+"'; sleep 1; tail -n 4 "+p.file)
+	m := pinged.FindStringSubmatch(out)
+	if m == nil {
+		p.site.T.Fatalf("ping says %q", out)
+	}
+	_, _ = fmt.Sscan(m[1], &sent)
+	_, _ = fmt.Sscan(m[2], &answered)
+	return sent, answered
+}
