@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +34,7 @@ type minions struct {
 }
 
 // chooseFailing returns the names of the minions that the change breaks: one in a
-// hundred, at least one, at random. The first minion, the canary of the first run, is
-// not among them: a broken canary would end the rollout.
+// hundred, at least one, at random.
 func (o options) chooseFailing() map[string]bool {
 	random := rand.New(rand.NewPCG(o.seed, 0))
 	failing := map[string]bool{}
@@ -41,6 +42,17 @@ func (o options) chooseFailing() map[string]bool {
 		failing[hostName(2+random.IntN(o.nodes-1))] = true
 	}
 	return failing
+}
+
+// canaries returns the pattern of the minions that may be canaries: all that the change does
+// not break, since a broken canary ends the rollout. The host that arrives first becomes the
+// canary, and any host may.
+func (o options) canaries() string {
+	pattern := "minion"
+	for _, name := range slices.Sorted(maps.Keys(o.chooseFailing())) {
+		pattern += ":!" + name
+	}
+	return pattern
 }
 
 // startMinions writes the old version to each minion, and serves the health checks.

@@ -51,6 +51,7 @@ func (o options) writeSite(f *fleet.Fleet, dir, health string, apiPort int) erro
 		MaxFail: map[string]string{"minion": "5%"},
 		Vars: map[string]any{
 			"version": newVersion, "health": health, "batch": o.batch, "zone_limit": o.zoneLimit, "max_fail": "5%",
+			"canary": o.canaries(),
 		},
 	})
 	doc["cluster"] = map[string]any{"name": "bench", "kubernetes": kubernetesVersion, "pod_cidr": podCIDR, "api": map[string]any{"port": apiPort}}
