@@ -15,7 +15,7 @@ AGENT_INLINED := runtime/... internal/... reflect sync/... bufio bytes strings s
   encoding/json compress/... crypto/internal/fips140/... github.com/klauspost/...
 AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w" -gcflags=all=-l $(AGENT_INLINED:%=-gcflags=%=)
 AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.gz cmd/deployer/agents/deployer-agent-linux-arm64.gz
-GO_FILES = $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum)
+GO_FILES = $(wildcard $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum))
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
 LINT_VERSION := v2.15.0
 LINT := $(CACHE)/tools/golangci-lint-$(LINT_VERSION)
