@@ -36,13 +36,14 @@ type converter struct {
 	groupsOf   map[string][]string // groups of each host, by rising precedence
 	cluster    *mapping
 	root       *mapping // the whole inventory
+	network    vars     // settings that choose Kubespray's pod network
 	sans       []any    // names and addresses of load balancers, for the API's certificate
 }
 
 // Convert translates the inventory. Convert fails only when the result cannot be written
 // as YAML; settings without an equivalent are notes.
 func (s *Source) Convert() (*Result, error) {
-	c := &converter{src: s, notes: slices.Clone(s.notes), noted: map[Note]bool{}, names: map[string]string{}, cluster: &mapping{}}
+	c := &converter{src: s, notes: slices.Clone(s.notes), noted: map[Note]bool{}, names: map[string]string{}, cluster: &mapping{}, network: vars{}}
 	if c.kubespray = isKubespray(s); c.kubespray {
 		c.off = s.switchesOff()
 	}
@@ -58,6 +59,7 @@ func (s *Source) Convert() (*Result, error) {
 	c.nodeInterface(all, root)
 	groups := c.groups()
 	hosts := c.hosts()
+	c.podNetwork()
 	roles := c.roles()
 	c.bastionGroup(ssh)
 	c.addSANs()

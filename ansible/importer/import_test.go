@@ -360,3 +360,53 @@ func checkRoundTrip(t *testing.T, s *Source, r *Result) {
 		}
 	}
 }
+
+// TestNetworkOfKubespray: the pod network is that of Kubespray, with its defaults.
+func TestNetworkOfKubespray(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ vars, plugin, encapsulation, note string }{
+		"defaults":          {"", "calico", "vxlan", "is unset, which is Always since Kubespray 2.19"},
+		"calico":            {"kube_network_plugin: calico", "calico", "vxlan", "is unset, which is Always since Kubespray 2.19"},
+		"BGP":               {"{calico_network_backend: bird, calico_vxlan_mode: Never}", "calico", "none", "kube_network_plugin: is unset, which is Calico"},
+		"IPIP":              {"{kube_network_plugin: calico, calico_ipip_mode: CrossSubnet, calico_vxlan_mode: Never}", "calico", "ipip-cross-subnet", ""},
+		"VXLAN by subnet":   {"{kube_network_plugin: calico, calico_vxlan_mode: CrossSubnet}", "calico", "vxlan-cross-subnet", ""},
+		"BIRD beside VXLAN": {"{kube_network_plugin: calico, calico_vxlan_mode: Always, calico_network_backend: bird}", "calico", "vxlan", "calico_network_backend: bird: is left out"},
+		"both":              {"{kube_network_plugin: calico, calico_ipip_mode: Always}", "calico", "", "has no equivalent at cluster.network.calico.encapsulation"},
+		"etcd":              {"{kube_network_plugin: calico, calico_vxlan_mode: Always, calico_datastore: etcd}", "calico", "vxlan", "calico_datastore: etcd: is not supported"},
+		"one's own":         {"{kube_network_plugin: cni, calico_pool_blocksize: 24}", "none", "", ""},
+		"another":           {"{kube_network_plugin: cilium, nat_outgoing: true}", "", "", "kube_network_plugin: cilium: is not installed here"},
+		"template":          {"{kube_network_plugin: '{{ x }}'}", "calico", "vxlan", "kube_network_plugin: '{{ x }}': an expression cannot stand here"},
+		"reflectors, VXLAN": {"{kube_network_plugin: calico, calico_vxlan_mode: Always}", "calico", "vxlan", "group calico_rr: is left out"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv, r := imported(t, map[string]string{
+				"hosts.ini":          "[kube_control_plane]\nm1 ip=10.0.0.1\n[kube_node]\nm1\n[calico_rr]\nm1\n",
+				"group_vars/all.yml": tt.vars + "\n",
+			})
+			var section struct {
+				Network struct {
+					Plugin     string
+					Calico     struct{ Encapsulation string }
+					Reflectors []string
+				}
+			}
+			if inv.Cluster != nil {
+				if err := inv.Cluster.Decode(&section); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := section.Network
+			if got.Plugin != tt.plugin || got.Calico.Encapsulation != tt.encapsulation {
+				t.Errorf("plugin %q with encapsulation %q, want %q with %q", got.Plugin, got.Calico.Encapsulation, tt.plugin, tt.encapsulation)
+			}
+			if bgp := !strings.HasPrefix(tt.encapsulation, "vxlan"); bgp != (len(got.Reflectors) == 1) {
+				t.Errorf("the reflectors are %v", got.Reflectors)
+			}
+			if tt.note != "" {
+				wantNote(t, r, tt.note)
+			}
+		})
+	}
+}

@@ -145,22 +145,6 @@ func (c *converter) named(groups []string) []any {
 	return out
 }
 
-func (c *converter) reflectors(masters, minions []any) {
-	var out []any
-	for _, g := range []string{"calico_rr", "calico-rr"} {
-		for _, h := range c.src.in(g) {
-			if name := c.names[h]; slices.Contains(masters, any(name)) || slices.Contains(minions, any(name)) {
-				out = append(out, name)
-				continue
-			}
-			c.note("", "host "+h+" in "+g, "is left out, because it is not a node of the cluster: route reflectors are nodes here")
-		}
-	}
-	if out != nil {
-		c.cluster.setPath([]string{"network", "reflectors"}, out)
-	}
-}
-
 // isJumpHost reports whether a host is in Kubespray's group bastion and in no other role,
 // so that it is a way to the others and no host of its own.
 func (c *converter) isJumpHost(host string) bool {

@@ -42,9 +42,18 @@ var rules = map[string]rule{
 	"etcd_snapshot_count":                     {"etcd.snapshot_count", number},
 	"loadbalancer_apiserver_type":             {"proxy.kind", oneOf("nginx", "haproxy")},
 	"kube_proxy_mode":                         {"kube_proxy.mode", oneOf("iptables", "nftables")},
-	"kube_network_plugin":                     {"network.plugin", ownNetwork},
 	"global_as_num":                           {"network.asn", number},
 	"calico_mtu":                              {"network.mtu", number},
+	"calico_pool_blocksize":                   {"network.calico.block_size", number},
+	"nat_outgoing":                            {"network.calico.nat_outgoing", boolean},
+	"typha_enabled":                           {"network.calico.typha", alwaysOrNever},
+	"calico_loglevel":                         {"network.calico.felix.logSeverityScreen", capitalized},
+	"calico_iptables_backend":                 {"network.calico.felix.iptablesBackend", same},
+	"calico_felix_chaininsertmode":            {"network.calico.felix.chainInsertMode", same},
+	"calico_felix_mtu_iface_pattern":          {"network.calico.felix.mtuIfacePattern", same},
+	"calico_felix_prometheusmetricsenabled":   {"network.calico.felix.prometheusMetricsEnabled", boolean},
+	"calico_felix_prometheusmetricsport":      {"network.calico.felix.prometheusMetricsPort", number},
+	"calico_version":                          {"versions.calico", version},
 	"kubelet_max_pods":                        {"kubelet.max_pods", number},
 	"kube_kubeadm_apiserver_extra_args":       {"overrides.apiserver.extra_args", same},
 	"kube_kubeadm_controller_extra_args":      {"overrides.controller_manager.extra_args", same},
@@ -58,40 +67,39 @@ var rules = map[string]rule{
 // instead are the notes for variables without an equivalent that a reader may look
 // for; other variables get "no equivalent".
 var instead = map[string]string{
-	"kube_network_plugin":     "the pod network is BGP with BIRD (cluster.network); another one is yours to apply, with cluster.network.plugin: none",
-	"kube_proxy_remove":       "write kube_proxy: {mode: none} beside network: {plugin: none} when your pod network forwards the traffic of Services",
-	"container_manager":       "the container runtime is containerd",
-	"kube_owner":              "files are owned by root",
-	"etcd_deployment_type":    "etcd runs under systemd",
-	"etcd_version":            "the version follows that of Kubernetes; cluster.versions.etcd overrides it",
-	"containerd_version":      "the version follows that of Kubernetes; cluster.versions.containerd overrides it",
-	"loadbalancer_apiserver":  "its address was added to cluster.api.sans; nodes reach the API through their own proxies",
-	"dns_mode":                "DNS is CoreDNS",
-	"enable_nodelocaldns":     "there is no node-local DNS",
-	"kube_api_anonymous_auth": "anonymous requests are allowed to health endpoints only",
-	"kubeconfig_localhost":    "`deployer kubeconfig` writes the kubeconfig file",
-	"kubectl_localhost":       "kubectl is on every master",
-	"bin_dir":                 "binaries are in /usr/local/bin",
-	"local_release_dir":       "no directory of releases is needed",
-	"kube_config_dir":         "the configuration is in /etc/kubernetes",
-	"kube_cert_dir":           "certificates are in /etc/kubernetes/pki",
-	"retry_stagger":           "retries of connections back off automatically",
-	"ping_access_ip":          "the preflight checks cover the hosts",
-	"download_run_once":       "artifacts are always fetched once, by the controller",
-	"download_localhost":      "artifacts are always fetched once, by the controller",
-	"event_ttl_duration":      "set it in cluster.overrides.apiserver.extra_args: {event-ttl: ...}",
-	"kube_log_level":          "set v in extra_args of each component in cluster.overrides",
-	"system_reserved":         "set it in cluster.overrides.kubelet",
-	"kube_reserved":           "set it in cluster.overrides.kubelet",
+	"calico_ip_auto_method":    "the node's address is node_address, node_network or node_interface of the host",
+	"calico_wireguard_enabled": "WireGuard is not supported",
+	"calico_bpf_enabled":       "the eBPF dataplane is not supported",
+	"kube_proxy_remove":        "write kube_proxy: {mode: none} beside network: {plugin: none} when your pod network forwards the traffic of Services",
+	"container_manager":        "the container runtime is containerd",
+	"kube_owner":               "files are owned by root",
+	"etcd_deployment_type":     "etcd runs under systemd",
+	"etcd_version":             "the version follows that of Kubernetes; cluster.versions.etcd overrides it",
+	"containerd_version":       "the version follows that of Kubernetes; cluster.versions.containerd overrides it",
+	"loadbalancer_apiserver":   "its address was added to cluster.api.sans; nodes reach the API through their own proxies",
+	"dns_mode":                 "DNS is CoreDNS",
+	"enable_nodelocaldns":      "there is no node-local DNS",
+	"kube_api_anonymous_auth":  "anonymous requests are allowed to health endpoints only",
+	"kubeconfig_localhost":     "`deployer kubeconfig` writes the kubeconfig file",
+	"kubectl_localhost":        "kubectl is on every master",
+	"bin_dir":                  "binaries are in /usr/local/bin",
+	"local_release_dir":        "no directory of releases is needed",
+	"kube_config_dir":          "the configuration is in /etc/kubernetes",
+	"kube_cert_dir":            "certificates are in /etc/kubernetes/pki",
+	"retry_stagger":            "retries of connections back off automatically",
+	"ping_access_ip":           "the preflight checks cover the hosts",
+	"download_run_once":        "artifacts are always fetched once, by the controller",
+	"download_localhost":       "artifacts are always fetched once, by the controller",
+	"event_ttl_duration":       "set it in cluster.overrides.apiserver.extra_args: {event-ttl: ...}",
+	"kube_log_level":           "set v in extra_args of each component in cluster.overrides",
+	"system_reserved":          "set it in cluster.overrides.kubelet",
+	"kube_reserved":            "set it in cluster.overrides.kubelet",
 }
-
-// ownNetwork converts kube_network_plugin: with cni the network is the user's.
-func ownNetwork(v any) (any, bool) { return "none", v == "cni" }
 
 // IsConverted reports whether a variable of Kubespray becomes a setting of the inventory.
 func IsConverted(name string) bool {
 	_, ok := rules[name]
-	return ok || slices.Contains([]string{"ip", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
+	return ok || slices.Contains(networkVars, name) || slices.Contains([]string{"ip", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
 }
 
 // wholeClusterGroups are the groups that have all nodes.
@@ -109,6 +117,13 @@ func (c *converter) clusterVars(group string, vs vars) {
 		r, known := rules[name]
 		if name == "apiserver_loadbalancer_domain_name" || name == "loadbalancer_apiserver" {
 			c.san(name, v)
+			delete(vs, name)
+			continue
+		}
+		if slices.Contains(networkVars, name) {
+			if !c.templated(name, v) {
+				c.network[name] = v
+			}
 			delete(vs, name)
 			continue
 		}

@@ -24,6 +24,18 @@ func boolean(v any) (any, bool) {
 	return b, ok
 }
 
+// alwaysOrNever converts the switch of Typha.
+func alwaysOrNever(v any) (any, bool) {
+	on, ok := boolean(v)
+	return map[any]string{true: "always", false: "never"}[on], ok
+}
+
+// capitalized converts a word to Calico's spelling: warning to Warning.
+func capitalized(v any) (any, bool) {
+	word := fmt.Sprint(v)
+	return strings.ToUpper(word[:1]) + strings.ToLower(word[1:]), true
+}
+
 func oneOf(allowed ...string) func(any) (any, bool) {
 	return func(v any) (any, bool) { return v, slices.Contains(allowed, fmt.Sprint(v)) }
 }

@@ -56,6 +56,36 @@ func (m *mapping) setPath(path []string, v any) {
 	m.node.Content[i+1] = &sub.node
 }
 
+// remove removes a nested value, if it is there.
+func (m *mapping) remove(path ...string) {
+	i := m.find(path[0])
+	switch {
+	case i < 0:
+	case len(path) == 1:
+		m.node.Content = slices.Delete(m.node.Content, i, i+2)
+	default:
+		sub := &mapping{node: *m.node.Content[i+1]}
+		sub.remove(path[1:]...)
+		m.node.Content[i+1] = &sub.node
+		if sub.empty() {
+			m.remove(path[0])
+		}
+	}
+}
+
+// text returns the text at a path; empty when there is none.
+func (m *mapping) text(path ...string) string {
+	n := &m.node
+	for _, key := range path {
+		i := (&mapping{node: *n}).find(key)
+		if i < 0 {
+			return ""
+		}
+		n = n.Content[i+1]
+	}
+	return n.Value
+}
+
 func (m *mapping) empty() bool { return len(m.node.Content) == 0 }
 
 // flow makes the mapping print on one line, and returns it.

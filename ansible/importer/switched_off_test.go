@@ -15,6 +15,8 @@ func TestKubesprayFeaturesThatAreOff(t *testing.T) {
 	s, err := Read(writeFiles(t, map[string]string{
 		"inventory.ini": "[kube_control_plane]\nm1 extra_disk=false\n[kube_node]\nn1\n",
 		"group_vars/k8s_cluster/addons.yml": `
+kube_network_plugin: calico
+calico_vxlan_mode: Always
 helm_enabled: false
 registry_enabled: "False"
 metrics_server_enabled: true
