@@ -78,6 +78,14 @@ func (c *Checks) observeEgress(ctx context.Context, sys engine.System, servers [
 		}
 	}
 	found.tryOthers(ctx, open, pods[1:])
+	if len(found.Unreached) > 0 {
+		// A pod that ends meanwhile loses its network first.
+		still, err := staticpod.PodNetworks(ctx, sys, maxPods)
+		if err != nil {
+			return nil
+		}
+		found.forget(still)
+	}
 	if ctx.Err() == nil && len(found.Unreached) > 0 {
 		found.Obstacles = obstacles(ctx, sys, c.PodRange)
 	}
@@ -85,6 +93,17 @@ func (c *Checks) observeEgress(ctx context.Context, sys engine.System, servers [
 }
 
 func (e *Egress) add(p staticpod.PodNetwork) { e.Pods = append(e.Pods, p.Namespace+"/"+p.Name) }
+
+// forget forgets the attempts of pods that do not run any more. Without a pod that has tried, nothing
+// is known to be unreached.
+func (e *Egress) forget(still []staticpod.PodNetwork) {
+	e.Pods = slices.DeleteFunc(e.Pods, func(pod string) bool {
+		return !slices.ContainsFunc(still, func(p staticpod.PodNetwork) bool { return p.Namespace+"/"+p.Name == pod })
+	})
+	if len(e.Pods) == 0 {
+		*e = Egress{}
+	}
+}
 
 // tryOthers tries the targets that one pod has not reached from other pods.
 func (e *Egress) tryOthers(ctx context.Context, open []podnet.Target, pods []staticpod.PodNetwork) {

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"deployer/engine"
 	"deployer/tasks/checkresult"
+	"deployer/tasks/staticpod"
 	"deployer/tasks/tasktest"
 )
 
@@ -161,5 +164,25 @@ func TestNameServersOfOtherMachinesAreTried(t *testing.T) {
 	}
 	if want := []string{"192.0.2.9:6443", "name server 192.0.2.1:53", "name server [fe80::1%eth0]:53", "name server [2001:db8::1]:53"}; !slices.Equal(got, want) {
 		t.Errorf("targets %q, want %q", got, want)
+	}
+}
+
+// TestForgetEndedPods: what a pod that ends has not reached is no finding.
+func TestForgetEndedPods(t *testing.T) {
+	t.Parallel()
+	web, job := staticpod.PodNetwork{Namespace: "shop", Name: "web"}, staticpod.PodNetwork{Namespace: "shop", Name: "job"}
+	for name, tt := range map[string]struct {
+		still []staticpod.PodNetwork
+		want  Egress
+	}{
+		"all run":   {[]staticpod.PodNetwork{job, web}, Egress{Pods: []string{"shop/job", "shop/web"}, Unreached: []string{"10.0.0.1:6443"}}},
+		"one ended": {[]staticpod.PodNetwork{web}, Egress{Pods: []string{"shop/web"}, Unreached: []string{"10.0.0.1:6443"}}},
+		"all ended": {nil, Egress{}},
+	} {
+		e := Egress{Pods: []string{"shop/job", "shop/web"}, Unreached: []string{"10.0.0.1:6443"}}
+		e.forget(tt.still)
+		if diff := cmp.Diff(tt.want, e); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
 	}
 }

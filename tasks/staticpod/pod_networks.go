@@ -43,7 +43,7 @@ func PodNetworks(ctx context.Context, sys engine.System, limit int) ([]PodNetwor
 			continue // removed since it was listed
 		}
 		pod, err := parseSandbox(out)
-		if err != nil {
+		if err != nil || !hasRunning(ctx, c, pod.uid, running) {
 			continue
 		}
 		if found = append(found, PodNetwork{Namespace: pod.namespace, Name: pod.name, Path: path}); len(found) == limit {
@@ -51,6 +51,13 @@ func PodNetworks(ctx context.Context, sys engine.System, limit int) ([]PodNetwor
 		}
 	}
 	return found, nil
+}
+
+// hasRunning reports whether a container of a pod runs. A pod whose containers have ended is being
+// removed, and its network may have been removed already.
+func hasRunning(ctx context.Context, c containerd.Client, uid string, running map[string]string) bool {
+	containers, err := list(ctx, c, `labels."io.cri-containerd.kind"==container`, `labels."io.kubernetes.pod.uid"==`+quote(uid))
+	return err == nil && slices.ContainsFunc(containers, func(id string) bool { return running[id] != "" })
 }
 
 // isOwnNetwork reports whether the file of a network namespace is not that of the host, in which
