@@ -66,6 +66,8 @@ func readable(file, text string) error {
 		return anyObject(text)
 	case file == "/etc/cni/net.d/10-calico.conflist":
 		return calicoList(text)
+	case file == "/etc/calico/calicoctl.cfg":
+		return calicoctl(text)
 	case ext == ".conflist":
 		return networkList(text)
 	case ext == ".toml":
@@ -87,6 +89,22 @@ func readable(file, text string) error {
 		return balanced(text)
 	}
 	return fmt.Errorf("no check knows this kind of file")
+}
+
+// calicoctl decodes a configuration of calicoctl (libcalico-go lib/apiconfig,
+// CalicoAPIConfig).
+func calicoctl(text string) error {
+	var config struct {
+		APIVersion, Kind string
+		Spec             struct{ DatastoreType, Kubeconfig string }
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), &config); err != nil {
+		return err
+	}
+	if config.Kind != "CalicoAPIConfig" || config.Spec.DatastoreType != "kubernetes" || config.Spec.Kubeconfig == "" {
+		return fmt.Errorf("it leads to no Kubernetes API: %+v", config)
+	}
+	return nil
 }
 
 // credentials decodes a file with credentials of registries. The kubelet takes user
@@ -130,6 +148,7 @@ func object(doc string) error {
 	}
 	types := map[string]any{
 		"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"ConfigMap": &corev1.ConfigMap{}, "Deployment": &appsv1.Deployment{},
 		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"Service":             &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
