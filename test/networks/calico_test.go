@@ -13,14 +13,16 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestCalico installs a cluster with Calico, whose nodes exchange routes by BGP, and lets a node
-// join. Policies are enforced. The sessions change from a mesh to reflectors, to others, and back,
-// while pods of two nodes ping each other: nothing is lost.
+// TestCalico installs a cluster with Calico, whose nodes exchange routes by BGP and read its objects
+// through Typha, and lets a node join. Policies are enforced. The sessions change from a mesh to
+// reflectors, to others, and back, while pods of two nodes ping each other: nothing is lost. A
+// router of the user's own has sessions with the nodes.
 func TestCalico(t *testing.T) {
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
 	n3 := s.Address("n3")
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "network")["plugin"] = "calico"
+		harness.Section(inv, "cluster", "network", "calico")["typha"] = "always"
 		inv["roles"] = map[string]any{"master": []any{"m1"}, "minion": []any{"n1", "n2"}}
 		delete(harness.Section(inv, "hosts"), "n3")
 	})
@@ -36,8 +38,10 @@ func TestCalico(t *testing.T) {
 	s.Must("scale-up")
 	s.RequireReady([]string{"m1", "n1", "n2", "n3"})
 
+	requireTypha(s)
 	pods := startPods(s)
 	policies(s, pods)
+	calicoPolicies(s, pods)
 
 	pings := []*pinger{startPing(s, "n2", pods["n1"]), startPing(s, "n2", pods["m1"]), startPing(s, "n3", pods["n2"])}
 	for _, reflectors := range [][]any{{"m1", "n1"}, {"m1", "n2"}, nil} {
@@ -68,6 +72,7 @@ func TestCalico(t *testing.T) {
 		harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"}
 	})
 	s.Must("verify")
+	calicoRouter(s, "n3", []string{"m1", "n1", "n2"})
 
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "network", "calico")["encapsulation"] = "vxlan"
@@ -153,6 +158,101 @@ EOF`)
 		})
 	}
 	s.Kubectl("m1", "delete networkpolicy talkers")
+}
+
+// requireTypha requires that Felix of n1 is connected with Typha.
+func requireTypha(s *harness.Site) {
+	s.T.Helper()
+	if out := s.Shell("n1", "ss -Htnp state established '( dport = :5473 )'"); !strings.Contains(out, "calico-node") {
+		s.T.Errorf("calico-node of n1 has no connection to port 5473 of Typha: %q", out)
+	}
+}
+
+// calicoPolicies checks Calico's own kinds, written by calicoctl: a GlobalNetworkPolicy, and a host
+// endpoint without a policy, which leaves the failsafe ports of m1 open only.
+func calicoPolicies(s *harness.Site, pods map[string]string) {
+	s.T.Helper()
+	apply := func(object string) { s.Shell("m1", "calicoctl apply -f - <<'EOF'\n"+object+"EOF") }
+	open := func(what, command string, want bool) {
+		s.T.Helper()
+		s.Eventually(20*time.Second, what, func() error {
+			_, err := s.SSH(s.T.Context(), "n1", command)
+			if (err == nil) != want {
+				return fmt.Errorf("a connection is possible: %v, want %v", err == nil, want)
+			}
+			return nil
+		})
+	}
+	dial := func(address string, port int) string {
+		return fmt.Sprintf("timeout 1 bash -c '</dev/tcp/%s/%d'", address, port)
+	}
+	apply(`apiVersion: projectcalico.org/v3
+kind: GlobalNetworkPolicy
+metadata: {name: closed}
+spec: {selector: app == 'talkers', types: [Ingress], ingress: [{action: Deny, protocol: TCP, destination: {ports: [5353]}}, {action: Allow}]}
+`)
+	open("a GlobalNetworkPolicy closes a port", inPod(dial(pods["n2"], 5353)), false)
+	s.Shell("m1", "calicoctl delete globalnetworkpolicy closed")
+	open("without it the port is open", inPod(dial(pods["n2"], 5353)), true)
+
+	m1 := s.Address("m1")
+	const healthOfKubeProxy = 10256
+	open("a host without endpoint", dial(m1, healthOfKubeProxy), true)
+	apply(`apiVersion: projectcalico.org/v3
+kind: HostEndpoint
+metadata: {name: m1}
+spec: {node: m1, interfaceName: "*", expectedIPs: ["` + m1 + `"]}
+`)
+	open("a host endpoint closes ports", dial(m1, healthOfKubeProxy), false)
+	for _, failsafe := range []int{22, 179, 5473, 6443, 10250} {
+		open(fmt.Sprintf("the failsafe port %d", failsafe), dial(m1, failsafe), true)
+	}
+	s.RequireReady([]string{"m1", "n1"})
+	s.Shell("m1", "calicoctl delete hostendpoint m1")
+	open("without it the ports are open", dial(m1, healthOfKubeProxy), true)
+}
+
+// calicoRouter starts BIRD as a router on a host that is no node, and gives the cluster a BGPPeer with a
+// password. The router learns the ranges of pods and Services, the nodes learn a route of the router,
+// and an install leaves all of that as it is.
+func calicoRouter(s *harness.Site, router string, nodes []string) {
+	s.T.Helper()
+	address := s.Address(router)
+	config := "router id " + address + ";\nprotocol device {}\nprotocol static { ipv4; route 198.51.100.0/24 blackhole; }\n"
+	for _, node := range nodes {
+		config += fmt.Sprintf("protocol bgp %s { local %s as 65010; neighbor %s as 64512; password \"hunter2\"; ipv4 { import all; export where source = RTS_STATIC; }; }\n", node, address, s.Address(node))
+	}
+	s.Shell(router, "cat >/tmp/router.conf <<'EOF'\n"+config+"EOF\nbird -c /tmp/router.conf -s /tmp/router.ctl -P /tmp/router.pid")
+	defer s.Shell(router, "kill $(cat /tmp/router.pid)")
+	s.Kubectl("m1", "-n kube-system create secret generic calico-bgp-passwords --from-literal=router=hunter2")
+	s.Shell("m1", `calicoctl apply -f - <<'EOF'
+apiVersion: projectcalico.org/v3
+kind: BGPPeer
+metadata: {name: router}
+spec: {peerIP: `+address+`, asNumber: 65010, password: {secretKeyRef: {name: calico-bgp-passwords, key: router}}}
+EOF`)
+	services := s.Kubectl("m1", "get servicecidr kubernetes -o 'jsonpath={.spec.cidrs[0]}'")
+	s.Kubectl("m1", `patch bgpconfigurations.crd.projectcalico.org default --type merge -p '{"spec":{"serviceClusterIPs":[{"cidr":"`+services+`"}]}}'`)
+	learned := func() error {
+		routes := s.Shell(router, "birdc -s /tmp/router.ctl show route")
+		for _, want := range append([]string{services}, nodes...) { // protocols are named after nodes
+			if !strings.Contains(routes, want) {
+				return fmt.Errorf("the router has no route of %s:\n%s", want, routes)
+			}
+		}
+		for _, node := range nodes {
+			if out := s.Shell(node, "ip route show 198.51.100.0/24"); !strings.Contains(out, "via "+address) {
+				return fmt.Errorf("%s has no route of the router: %q", node, out)
+			}
+		}
+		return nil
+	}
+	s.Eventually(90*time.Second, "the router and the nodes have each other's routes", learned)
+	s.RequireTexts(s.Must("install").All(), "0 changed")
+	if err := learned(); err != nil {
+		s.T.Errorf("after an install: %v", err)
+	}
+	s.Shell("m1", "calicoctl delete bgppeer router")
 }
 
 // requireReflectors requires that exactly these nodes reflect routes.
