@@ -98,7 +98,7 @@ func TestAddresses(t *testing.T) {
 	s.RequireTexts(s.Must("install").All(), "0 changed")
 	s.RequireExit(s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode"), 0)
 
-	networkdStarts(s, "n1")
+	networkdConfigures(s, "n1")
 
 	// A mistake is refused before anything changes.
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "hosts", "n1")["node_address"] = "10.20.0.77" })
@@ -109,27 +109,40 @@ func TestAddresses(t *testing.T) {
 
 func nodeAddress(i int) string { return fmt.Sprintf("10.20.0.%d", 11+i) }
 
-// networkdStarts lets systemd-networkd manage the nodes' network of a node, as a package update
-// restarts it: the routes to the pods of other nodes stay, without a gap.
-func networkdStarts(s *harness.Site, node string) {
+// networkdConfigures lets systemd-networkd configure the nodes' network of a node, as `netplan apply`
+// does: the routes to the pods of other nodes stay, without a gap. Without deployer's settings it
+// removes them.
+func networkdConfigures(s *harness.Site, node string) {
 	s.T.Helper()
-	const bird = "ip -4 route show proto bird"
+	const (
+		bird     = "ip -4 route show proto bird"
+		settings = "/etc/systemd/networkd.conf.d/90-deployer.conf"
+		// A host of the lab has no udev; networkd does not wait for it when /sys cannot be written.
+		start = `mkdir -p /run/systemd/system/systemd-networkd.service.d /run/systemd/network
+printf '[Service]\nReadOnlyPaths=/sys\n' >/run/systemd/system/systemd-networkd.service.d/lab.conf
+printf '[Match]\nName=eth1\n[Network]\nLinkLocalAddressing=no\nKeepConfiguration=static\n' >/run/systemd/network/10-nodes.network
+systemctl daemon-reload && systemctl restart systemd-networkd && sleep 2
+timeout 10 ip -4 monitor route >/tmp/routes 2>&1 </dev/null &
+sleep 0.5; networkctl reconfigure eth1; sleep 2; networkctl status eth1`
+		lost = "grep 'Deleted.*proto bird' /tmp/routes || true"
+	)
 	before := s.Shell(node, bird)
 	if strings.Count(before, " via ") < 3 {
 		s.T.Fatalf("%s has the routes %q to pods, want those to 3 nodes", node, before)
 	}
-	s.Shell(node, `addresses=$(ip -4 -o address show dev eth1 | awk '{print "Address=" $4}')
-printf '[Match]\nName=eth1\n[Network]\n%s\n' "$addresses" >/etc/systemd/network/10-nodes.network
-timeout 60 ip -4 monitor route >/tmp/routes 2>&1 </dev/null &
-systemctl start systemd-networkd && networkctl status eth1 | grep -q configured && systemctl restart systemd-networkd
-for i in $(seq 100); do networkctl status eth1 | grep -q 'configured' && break; sleep 0.1; done; sleep 2`)
-	if lost := s.Shell(node, "grep 'Deleted.*proto bird' /tmp/routes || true"); lost != "" {
-		s.T.Errorf("systemd-networkd has removed routes of %s:\n%s", node, lost)
+	s.RequireTexts(s.Shell(node, start), "(configured)")
+	if out := s.Shell(node, lost); out != "" {
+		s.T.Errorf("systemd-networkd has removed routes of %s:\n%s", node, out)
 	}
 	if after := s.Shell(node, bird); after != before {
 		s.T.Errorf("the routes of %s were\n%s\nand are\n%s", node, before, after)
 	}
-	s.Shell(node, "systemctl stop systemd-networkd; rm /etc/systemd/network/10-nodes.network")
+	s.Shell(node, "mv "+settings+" /root/")
+	s.RequireTexts(s.Shell(node, start), "(configured)")
+	if s.Shell(node, lost) == "" {
+		s.T.Errorf("systemd-networkd leaves the routes of %s without %s, too: this test shows nothing", node, settings)
+	}
+	s.Shell(node, "systemctl stop systemd-networkd; mv /root/90-deployer.conf "+settings)
 }
 
 // secondNetwork connects a host to a bridge of the nodes, beside a bridge as docker makes it and an
