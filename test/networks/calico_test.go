@@ -15,8 +15,8 @@ import (
 
 // TestCalico installs a cluster with Calico, whose nodes exchange routes by BGP and read its objects
 // through Typha, and lets a node join. Policies are enforced. The sessions change from a mesh to
-// reflectors, to others, and back, while pods of two nodes ping each other: nothing is lost. A
-// router of the user's own has sessions with the nodes.
+// reflectors, to others, and back, and every calico-node starts anew, while pods of two nodes ping
+// each other: nothing is lost. A router of the user's own has sessions with the nodes.
 func TestCalico(t *testing.T) {
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
 	n3 := s.Address("n3")
@@ -55,6 +55,13 @@ func TestCalico(t *testing.T) {
 		s.Must("install")
 		requireReflectors(s, reflectors)
 		s.RequireTexts(s.Must("install").All(), "0 changed")
+	}
+	// Each calico-node starts anew, as in an upgrade, one node first.
+	before := s.Shell("n1", started)
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "network", "calico")["typha"] = "never" })
+	s.Must("install")
+	if after := s.Shell("n1", started); after == before {
+		t.Errorf("calico-node of n1 runs since %s, as before its manifest changed", after)
 	}
 	sent, lost := 0, 0
 	for _, p := range pings {
@@ -159,6 +166,9 @@ EOF`)
 	}
 	s.Kubectl("m1", "delete networkpolicy talkers")
 }
+
+// started prints the start times of Felix on a host, in clock ticks since its boot.
+const started = `for p in $(pgrep -f '[c]alico-node -felix'); do cut -d' ' -f22 /proc/$p/stat; done`
 
 // requireTypha requires that Felix of n1 is connected with Typha.
 func requireTypha(s *harness.Site) {
