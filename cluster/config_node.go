@@ -112,9 +112,17 @@ func kubeletSysctls() map[string]string {
 // ipForward is the kernel setting with which a node routes packets.
 const ipForward = "net.ipv4.ip_forward"
 
+// The bounds of the kernel's table of neighbours: entries that are never removed, entries above which
+// they are removed after 5 s, and entries at most.
+const (
+	neighborsKept = "net.ipv4.neigh.default.gc_thresh1"
+	neighborsSoft = "net.ipv4.neigh.default.gc_thresh2"
+	neighborsMost = "net.ipv4.neigh.default.gc_thresh3"
+)
+
 // sysctls returns the kernel settings of every node. A file holds them, so that they
 // apply from boot on and their origin is documented.
-func sysctls(s Spec) map[string]string {
+func sysctls(s Spec, size SizeProfile) map[string]string {
 	out := kubeletSysctls()
 	out[ipForward] = "1" // pods are routed
 	// kubelet, containerd and pods soon use up the default of 128 instances for root, and
@@ -122,6 +130,12 @@ func sysctls(s Spec) map[string]string {
 	// few nodes on one machine (known issues, "Pod errors").
 	out["fs.inotify.max_user_instances"] = "8192"
 	out["fs.inotify.max_user_watches"] = "524288"
+	// With the kernel's 128, 512 and 1024 a node of a few hundred forgets neighbours that it needs,
+	// and one of 1000 drops packets. These are enough for Kubernetes' 5000 nodes; an unused entry
+	// costs nothing.
+	if size.Name == SizeLarge || size.Name == SizeXLarge {
+		out[neighborsKept], out[neighborsSoft], out[neighborsMost] = "4096", "8192", "16384"
+	}
 	maps.Copy(out, s.Sysctls)
 	return out
 }

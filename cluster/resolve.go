@@ -104,7 +104,7 @@ func (r *resolver) clusterWide() {
 		AdminGroup:   AdminGroup,
 		Rollout:      s.Rollout.resolve(),
 		Hooks:        s.Maintenance.Hooks,
-		Sysctls:      sysctls(s),
+		Sysctls:      sysctls(s, size),
 		Modules:      []string{"overlay", "br_netfilter"},
 		Order:        []string{},
 		Network: Network{
