@@ -11,6 +11,9 @@ import (
 // DefaultKubernetes is the version that is installed by default.
 const DefaultKubernetes = "v1.36.3"
 
+// defaultPodCIDR has a range of /24 for each of 256 nodes.
+const defaultPodCIDR = "10.244.0.0/16"
+
 // WithDefaults returns the spec with every default that does not depend on the hosts.
 // [Resolve] decides the others (size, the proxy's port, whether masters take pods).
 func (s Spec) WithDefaults() Spec {
@@ -19,7 +22,7 @@ func (s Spec) WithDefaults() Spec {
 	s.Versions = s.Versions.or(releaseOf(s.Kubernetes).Versions)
 	// kubeadm's usual ranges, so that addresses look familiar: 10.96.0.0 for
 	// Services (its default), 10.244.0.0 for pods (what most of its guides use).
-	s.PodCIDR = cmp.Or(s.PodCIDR, "10.244.0.0/16")
+	s.PodCIDR = cmp.Or(s.PodCIDR, defaultPodCIDR)
 	s.ServiceCIDR = cmp.Or(s.ServiceCIDR, "10.96.0.0/16")
 	s.NodePrefix = cmp.Or(s.NodePrefix, defaultNodePrefix(s.PodCIDR))
 	s.Size = cmp.Or(s.Size, SizeAuto)

@@ -27,6 +27,7 @@ func pages() []page {
 		{"events.md", func(_ env, root string) (string, error) { return docgen.Events(root) }},
 		{"variables.md", func(_ env, root string) (string, error) { return docgen.Variables(root) }},
 		{"ci.md", func(env, string) (string, error) { return docgen.CI(), nil }},
+		{"sizes.md", func(env, string) (string, error) { return docgen.Sizes() }},
 		{"inventory.md", func(env, string) (string, error) { return docgen.Inventory(), nil }},
 	}
 }

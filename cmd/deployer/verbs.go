@@ -29,6 +29,7 @@ func verbs(e env) []*cobra.Command {
 		newResumeCommand(e),
 		newRevertCommand(e),
 		newValidateCommand(e),
+		newExplainCommand(e),
 		newInventoryCommand(e),
 		newConvertCommand(e),
 		newSecretsCommand(e),
