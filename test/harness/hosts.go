@@ -49,10 +49,21 @@ func (s *Site) Eventually(limit time.Duration, what string, f func() error) {
 
 // Processes lists the processes of a host with their start times, to show that nothing was
 // restarted, without short-lived ones: sshd sessions, test pods of verify and their pause
-// containers.
+// containers. A child of a program in Go, before it executes another program, has the name of its
+// parent; it is left out, too.
 func (s *Site) Processes(host string) string {
 	s.T.Helper()
-	return s.Shell(host, `for p in /proc/[0-9]*; do read -r comm <$p/comm 2>/dev/null || continue; case $comm in etcd|containerd|kubelet|bird|kube-apiserver|kube-controller|kube-controller-manager|kube-scheduler|kube-proxy|nginx|haproxy|coredns) echo "$comm ${p#/proc/} $(cut -d' ' -f22 $p/stat)";; esac; done | sort`)
+	return s.Shell(host, `for p in /proc/[0-9]*; do
+  read -r comm <$p/comm && read -r stat <$p/stat || continue
+  set -- $stat
+  case $comm in
+    etcd|containerd|kubelet|kube-apiserver|kube-controller|kube-controller-manager|kube-scheduler|kube-proxy|coredns)
+      read -r parent </proc/$4/comm && [ "$parent" != "$comm" ] || continue ;;
+    bird|nginx|haproxy) ;;
+    *) continue ;;
+  esac
+  echo "$comm $1 ${22}"
+done 2>/dev/null | sort`)
 }
 
 // Address returns the address of a host.
