@@ -26,6 +26,7 @@ const manager = "172.31.0.1"
 // reach each other, and one for the nodes. SSH reaches all of them at one address. Their node
 // addresses are chosen by the network; clients outside use the external address of the API proxy.
 func TestAddresses(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 3, Minions: 1, Proxies: 1})
 	nodes, all := []string{"m1", "m2", "m3", "n1"}, []string{"m1", "m2", "m3", "n1", "p1"}
 	for i, host := range all {

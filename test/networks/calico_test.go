@@ -18,6 +18,7 @@ import (
 // reflectors, to others, and back, and every calico-node starts anew, while pods of two nodes ping
 // each other: nothing is lost. A router of the user's own has sessions with the nodes.
 func TestCalico(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
 	n3 := s.Address("n3")
 	s.Edit(func(inv map[string]any) {
@@ -68,7 +69,7 @@ func TestCalico(t *testing.T) {
 		a, b := p.stop()
 		sent, lost = sent+a, lost+a-b
 	}
-	fmt.Printf("networks calico pings=%d lost=%d\n", sent, lost)
+	total.pinged(sent, lost)
 	if sent < 300 || lost > 0 {
 		t.Errorf("%d of %d pings were lost, want none of at least 300", lost, sent)
 	}
@@ -291,13 +292,13 @@ func startPing(s *harness.Site, node, address string) *pinger {
 	return p
 }
 
-var pinged = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
+var pingCounts = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
 
 // stop ends the pings and returns how many were sent and answered.
 func (p *pinger) stop() (sent, answered int) {
 	p.site.T.Helper()
 	out := p.site.Shell(p.node, "sleep 1; pkill -INT -f 'ping -i 0.05 "+strings.TrimPrefix(p.file, "/tmp/ping-")+"'; sleep 1; tail -n 4 "+p.file)
-	m := pinged.FindStringSubmatch(out)
+	m := pingCounts.FindStringSubmatch(out)
 	if m == nil {
 		p.site.T.Fatalf("ping says %q", out)
 	}

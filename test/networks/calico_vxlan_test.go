@@ -15,6 +15,7 @@ import (
 // TestCalicoVXLAN installs a cluster whose pods are connected in VXLAN, with a second pool of
 // addresses for the nodes of a rack. Packets of the full size that the network's MTU leaves pass.
 func TestCalicoVXLAN(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "vxlan", plan.Spec{Masters: 1, Minions: 3})
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "network")["plugin"] = "calico"
@@ -38,12 +39,12 @@ func TestCalicoVXLAN(t *testing.T) {
 		// 1450 bytes are what VXLAN leaves of 1500.
 		out := s.Shell("n1", inPod("ping -M do -s 1422 -i 0.05 -c 20 -W 1 "+pods[to]))
 		var a, b int
-		if m := pinged.FindStringSubmatch(out); m != nil {
+		if m := pingCounts.FindStringSubmatch(out); m != nil {
 			_, _ = fmt.Sscan(m[1]+" "+m[2], &a, &b)
 		}
 		sent, lost = sent+a, lost+a-b
 	}
-	fmt.Printf("networks vxlan pings=%d lost=%d\n", sent, lost)
+	total.pinged(sent, lost)
 	if sent != 60 || lost > 0 {
 		t.Errorf("%d of %d pings were lost, want none of 60", lost, sent)
 	}

@@ -15,6 +15,7 @@ import (
 // TestHostFirewall closes the ports of etcd and kubelets of a cluster in use, lets masters and a
 // minion join and leave behind them, and opens the ports again.
 func TestHostFirewall(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 3, Minions: 2, Hosts: 1})
 	hosts := map[string]any{}
 	for _, host := range []string{"m2", "m3", "n2"} {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,16 +21,12 @@ const (
 	problems = 5 // verify, status and apply
 )
 
-func TestMain(m *testing.M) {
-	harness.SweepLabs()
-	os.Exit(m.Run())
-}
-
 // TestOwnNetwork installs a cluster with network.plugin: none. Its network is one that the test
 // lays down: a bridge on each node, with a route to each other node. deployer says what is missing
 // before, tests the cluster with it, lets a node join only when the network has reached it, and
 // never changes a file of the network.
 func TestOwnNetwork(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 2})
 	n2 := s.Address("n2")
 	s.Edit(func(inv map[string]any) {

@@ -54,6 +54,7 @@ spec:
 // TestWithoutKubeProxy installs a cluster without kube-proxy and without a pod network, which then
 // works with those of the user.
 func TestWithoutKubeProxy(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 1})
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "network")["plugin"] = "none"
