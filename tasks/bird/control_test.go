@@ -80,6 +80,6 @@ func FuzzAnswers(f *testing.F) {
 		if err == nil && !strings.Contains(text, " ") {
 			t.Errorf("an answer without a last line: %q", lines)
 		}
-		parseProtocols(lines)
+		parseSessions(lines)
 	})
 }

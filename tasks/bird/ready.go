@@ -110,7 +110,7 @@ const named = 5
 func (r *Ready) missing(now state) error {
 	var down []string
 	for _, name := range r.Before.Sessions {
-		if said, configured := now.sessions[name]; configured && said != established {
+		if said, configured := now.sessions[name]; configured && said != Established {
 			down = append(down, fmt.Sprintf("%s (%s)", name, said))
 		}
 	}
@@ -118,7 +118,7 @@ func (r *Ready) missing(now state) error {
 		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), shortlist.Names(down, named))
 	}
 	for _, name := range r.Sessions {
-		if said, configured := now.sessions[name]; said != established {
+		if said, configured := now.sessions[name]; said != Established {
 			down = append(down, fmt.Sprintf("%s (%s)", name, cmp.Or(said, map[bool]string{true: "down", false: "not configured"}[configured])))
 		}
 	}

@@ -4,18 +4,12 @@
 package bird
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io/fs"
-	"net/netip"
 	"os"
 	"slices"
-	"strings"
 
 	"deployer/engine"
+	"deployer/tasks/iproutes"
 )
 
 // defaultSocket is the control socket of BIRD in deployer's unit.
@@ -62,12 +56,13 @@ type state struct {
 	routes   []string          // prefixes, sorted
 }
 
-const established = "Established"
+// Established is the state of a session that exchanges routes.
+const Established = "Established"
 
 func (s state) established() []string {
 	names := []string{}
 	for name, said := range s.sessions {
-		if said == established {
+		if said == Established {
 			names = append(names, name)
 		}
 	}
@@ -82,86 +77,28 @@ func socketOf(path string) string {
 	return path
 }
 
-// sessions reads the BGP protocols from BIRD.
-func sessions(ctx context.Context, sys engine.System, socket string) (map[string]string, error) {
-	lines, err := ask(ctx, sys.Path(socketOf(socket)), "show protocols")
-	if err != nil {
-		return nil, err
-	}
-	return parseProtocols(lines), nil
-}
-
-// parseProtocols parses the table of protocols: name, protocol, table, state, since, and
-// for BGP the state of the session.
-func parseProtocols(lines []string) map[string]string {
-	all := map[string]string{}
-	for _, line := range lines {
-		f := strings.Fields(line)
-		if len(f) < 5 || f[1] != "BGP" {
-			continue
-		}
-		all[f[0]] = f[3]
-		if at := slices.Index(f[4:], established); at >= 0 && f[3] == "up" {
-			all[f[0]] = established
-		} else if len(f) > 5 {
-			all[f[0]] = strings.Join(f[5:], " ")
-		}
-	}
-	return all
-}
-
-// standbyMetric is the metric of the routes that the role bgp-transition sets for the time
+// StandbyMetric is the metric of the routes that the role bgp-transition sets for the time
 // in which BIRD may have none.
-const standbyMetric = "4096"
+const StandbyMetric = "4096"
 
 // routes returns the IPv4 prefixes of the kernel's main table that have a gateway,
 // without the default route and standby routes, sorted. With gateways, only the routes through them
 // count.
 func routes(sys engine.System, gateways ...string) ([]string, error) {
-	f, err := os.Open(sys.Path("/proc/net/route"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []string{}, nil // a kernel without IPv4
-	}
+	found, err := iproutes.Read(sys)
 	if err != nil {
-		return nil, fmt.Errorf("reading the kernel's routes: %w", err)
+		return nil, err
 	}
-	defer func() { _ = f.Close() }()
 	all := []string{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
-		if len(fields) < 8 {
+	for _, r := range found {
+		if r.Gateway.IsUnspecified() || r.To.Bits() == 0 || r.Metric == StandbyMetric {
 			continue
 		}
-		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
-		if !to.IsValid() || !mask.IsValid() || !gateway.IsValid() || gateway.IsUnspecified() || fields[6] == standbyMetric {
+		if len(gateways) > 0 && !slices.Contains(gateways, r.Gateway.String()) {
 			continue
 		}
-		if len(gateways) > 0 && !slices.Contains(gateways, gateway.String()) {
-			continue
-		}
-		if bits := ones(mask); bits > 0 {
-			all = append(all, netip.PrefixFrom(to, bits).String())
-		}
+		all = append(all, r.To.String())
 	}
 	slices.Sort(all)
-	return slices.Compact(all), lines.Err()
-}
-
-// address parses four bytes in hex digits, the last byte of the address first.
-func address(text string) netip.Addr {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != 4 {
-		return netip.Addr{} // the header of the table
-	}
-	return netip.AddrFrom4([4]byte{raw[3], raw[2], raw[1], raw[0]})
-}
-
-func ones(mask netip.Addr) (n int) {
-	for _, b := range mask.AsSlice() {
-		for ; b != 0; b <<= 1 {
-			n++
-		}
-	}
-	return n
+	return slices.Compact(all), nil
 }

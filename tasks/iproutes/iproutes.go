@@ -1,0 +1,88 @@
+// Package iproutes reads the IPv4 routes of the kernel's main table.
+package iproutes
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"strings"
+
+	"deployer/engine"
+)
+
+// Route is one route.
+type Route struct {
+	To        netip.Prefix
+	Gateway   netip.Addr // unspecified for a connected network
+	Interface string     // "*" for a route that rejects packets
+	Metric    string     // decimal
+}
+
+// Read returns the routes in the order of the kernel; none for a kernel without IPv4.
+func Read(sys engine.System) ([]Route, error) {
+	f, err := os.Open(sys.Path("/proc/net/route"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the kernel's routes: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	var out []Route
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text()) // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
+		if len(fields) < 8 {
+			continue
+		}
+		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
+		if !to.IsValid() || !gateway.IsValid() || !mask.IsValid() {
+			continue // the header of the table
+		}
+		out = append(out, Route{To: netip.PrefixFrom(to, ones(mask)), Gateway: gateway, Interface: fields[0], Metric: fields[6]})
+	}
+	return out, lines.Err()
+}
+
+// InterfaceTo returns the interface by which packets to an address leave: that of the longest
+// prefix, and of its lowest metric. It returns "" when no route leads there.
+func InterfaceTo(routes []Route, to netip.Addr) string {
+	best := Route{}
+	for _, r := range routes {
+		if !r.To.Contains(to) {
+			continue
+		}
+		if best.Interface == "" || r.To.Bits() > best.To.Bits() || r.To.Bits() == best.To.Bits() && lower(r.Metric, best.Metric) {
+			best = r
+		}
+	}
+	if best.Interface == "*" {
+		return ""
+	}
+	return best.Interface
+}
+
+// lower compares decimal numbers without leading zeros.
+func lower(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
+
+// address parses four bytes in hex digits, the last byte of the address first.
+func address(text string) netip.Addr {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 4 {
+		return netip.Addr{}
+	}
+	return netip.AddrFrom4([4]byte{raw[3], raw[2], raw[1], raw[0]})
+}
+
+func ones(mask netip.Addr) (n int) {
+	for _, b := range mask.AsSlice() {
+		for ; b != 0; b <<= 1 {
+			n++
+		}
+	}
+	return n
+}
