@@ -49,7 +49,7 @@ type ResolvedPool struct {
 
 // Backends of calico-node: the programs that make the routes to the pods of other nodes.
 const (
-	backendBIRD  = "bird"
+	BackendBIRD  = "bird"
 	backendVXLAN = "vxlan" // Felix alone
 )
 
@@ -58,7 +58,7 @@ func backend(encapsulation string) string {
 	if encapsulation == EncapsulationVXLAN || encapsulation == EncapsulationVXLANCrossSubnet {
 		return backendVXLAN
 	}
-	return backendBIRD
+	return BackendBIRD
 }
 
 // modes returns the IPIP and VXLAN modes of a pool.

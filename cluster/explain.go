@@ -173,7 +173,7 @@ func (c *Cluster) explainRanges() Explanation {
 func (c *Cluster) explainNetwork() []Explanation {
 	var out []Explanation
 	n := c.Network
-	if n.Plugin == PluginBGP || n.Calico.Backend == backendBIRD {
+	if n.Plugin == PluginBGP || n.Calico.Backend == BackendBIRD {
 		e := Explanation{
 			Setting: "network.sessions", Value: "mesh", Default: "mesh", Override: "cluster.network.mesh_below, cluster.network.reflectors",
 			Reason: fmt.Sprintf("every node has a session with each other: %d on each", max(c.Size.Nodes-1, 0)),

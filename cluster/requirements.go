@@ -108,7 +108,7 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 	if n.IsNode {
 		tcp(10250, "kubelet", "the kubelet listens there", "kubelet")
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
-		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == backendBIRD {
+		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == BackendBIRD {
 			tcp(179, "bgp", "BIRD listens there", "bird")
 		}
 		if n.RunsCalico {

@@ -66,7 +66,7 @@ type NetworkSpec struct {
 
 // routesByBGP reports whether the nodes announce the routes to their pods by BGP.
 func (n NetworkSpec) routesByBGP() bool {
-	return n.Plugin == PluginBGP || n.Plugin == PluginCalico && backend(n.Calico.Encapsulation) == backendBIRD
+	return n.Plugin == PluginBGP || n.Plugin == PluginCalico && backend(n.Calico.Encapsulation) == BackendBIRD
 }
 
 // authentication returns the authentication of the BGP sessions: none without sessions.

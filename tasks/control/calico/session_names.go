@@ -2,16 +2,8 @@ package calico
 
 import (
 	"slices"
-	"strings"
 
 	"deployer/cluster"
-)
-
-// Prefixes of the names of BIRD's sessions (confd, bird.cfg.template): of the mesh, and of
-// BGPPeers. The address of the neighbour follows.
-const (
-	meshPrefix = "Mesh_"
-	peerPrefix = "Node_"
 )
 
 // sessionNames computes the sessions of nodes at the gates of a change. Hosts that are not in the
@@ -36,14 +28,14 @@ func (s sessionNames) begun(node string) []string {
 	if !s.cluster.Network.Mesh || s.have.Mesh || slices.Contains(s.have.Reflectors, node) {
 		return nil
 	}
-	return s.named(meshPrefix, s.others(node, s.have.Reflectors))
+	return s.named(cluster.CalicoMeshSession, s.others(node, s.have.Reflectors))
 }
 
 // changed are the sessions of a node that has become a reflector, or an ordinary node. Other
 // reflectors that leave for a mesh may have done so or not.
 func (s sessionNames) changed(node string) []string {
 	if s.cluster.Network.Mesh {
-		return s.named(meshPrefix, s.others(node, s.have.Reflectors))
+		return s.named(cluster.CalicoMeshSession, s.others(node, s.have.Reflectors))
 	}
 	return s.transition(node)
 }
@@ -53,11 +45,11 @@ func (s sessionNames) changed(node string) []string {
 func (s sessionNames) transition(node string) []string {
 	switch {
 	case s.cluster.Network.Mesh:
-		return s.named(meshPrefix, s.others(node, nil))
+		return s.named(cluster.CalicoMeshSession, s.others(node, nil))
 	case s.cluster.Nodes[node].BGP.IsReflector:
-		return s.named(peerPrefix, s.others(node, nil))
+		return s.named(cluster.CalicoPeerSession, s.others(node, nil))
 	}
-	return s.named(peerPrefix, s.cluster.Network.Reflectors)
+	return s.named(cluster.CalicoPeerSession, s.cluster.Network.Reflectors)
 }
 
 // final are the sessions of the inventory.
@@ -67,9 +59,9 @@ func (s sessionNames) final(node string) []string {
 		peers = append(peers, p.Name)
 	}
 	if s.cluster.Network.Mesh {
-		return s.named(meshPrefix, peers)
+		return s.named(cluster.CalicoMeshSession, peers)
 	}
-	return s.named(peerPrefix, peers)
+	return s.named(cluster.CalicoPeerSession, peers)
 }
 
 // others returns the other nodes without some.
@@ -82,7 +74,7 @@ func (s sessionNames) named(prefix string, nodes []string) []string {
 	var out []string
 	for _, n := range nodes {
 		if slices.Contains(s.inRun, n) {
-			out = append(out, prefix+strings.ReplaceAll(s.cluster.Nodes[n].IP, ".", "_"))
+			out = append(out, cluster.CalicoSession(prefix, s.cluster.Nodes[n].IP))
 		}
 	}
 	return out
