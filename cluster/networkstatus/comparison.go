@@ -1,0 +1,191 @@
+package networkstatus
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"deployer/cluster"
+	"deployer/shortlist"
+)
+
+// comparison is a comparison in progress.
+type comparison struct {
+	cluster  *cluster.Cluster
+	found    Observed
+	routes   Routes
+	state    map[string]condition
+	owner    map[string]string                   // node of each prefix
+	peers    map[string]string                   // node of each name of a session
+	sessions map[string]map[string]SessionStatus // of each node that answers, by peer
+	others   map[string][]SessionStatus          // sessions of each node with hosts that are no nodes of the inventory
+	impacts  map[string]*impact                  // of each node at which others fail
+	problems []Problem
+}
+
+// impact are the nodes that suffer from the fault of another one.
+type impact struct{ sessions, routes []string }
+
+func (i *impact) String() string {
+	text := ""
+	if i != nil && len(i.sessions) > 0 {
+		text = "; no session with it: " + shortlist.Names(i.sessions, shown)
+	}
+	if i != nil && len(i.routes) > 0 {
+		text += "; no route to its pods: " + shortlist.Names(i.routes, shown)
+	}
+	return text
+}
+
+func newComparison(c *cluster.Cluster, found Observed) *comparison {
+	m := &comparison{
+		cluster: c, found: found, routes: WantedRoutes(c, found.Objects), state: conditions(c, found),
+		owner: map[string]string{}, peers: map[string]string{}, sessions: map[string]map[string]SessionStatus{},
+		others: map[string][]SessionStatus{}, impacts: map[string]*impact{},
+	}
+	for node, prefixes := range m.routes.Own {
+		for _, p := range prefixes {
+			m.owner[p] = node
+		}
+	}
+	for _, name := range c.NodeNames {
+		ip := c.Nodes[name].IP
+		if c.Network.Plugin == cluster.PluginCalico {
+			m.peers[cluster.CalicoSession(cluster.CalicoMeshSession, ip)] = name
+			m.peers[cluster.CalicoSession(cluster.CalicoPeerSession, ip)] = name
+		} else {
+			m.peers[cluster.BIRDSession(name, ip)] = name
+		}
+	}
+	return m
+}
+
+// condition is how far a node takes part in the pod network.
+type condition int
+
+const (
+	unasked  condition = iota // not among the hosts of the run
+	down                      // it could not be examined
+	absent                    // it is not in the cluster
+	birdless                  // its BIRD does not answer
+	works
+)
+
+// conditions returns the condition of each node of the inventory.
+func conditions(c *cluster.Cluster, found Observed) map[string]condition {
+	inAPI := map[string]bool{}
+	for _, n := range found.Objects.Nodes {
+		inAPI[n.Name] = true
+	}
+	out := map[string]condition{}
+	for _, node := range c.NodeNames {
+		h, ok := found.Hosts[node]
+		switch {
+		case found.Failures[node] != "":
+			out[node] = down
+		case !ok:
+			out[node] = unasked
+		case !inAPI[node] && found.Objects.Error == "":
+			out[node] = absent
+		case h.BIRDError != "":
+			out[node] = birdless
+		default:
+			out[node] = works
+		}
+	}
+	return out
+}
+
+// examine collects the sessions of a node, and what it lacks because of others.
+func (m *comparison) examine(node string) {
+	if m.state[node] != works && m.state[node] != birdless {
+		return
+	}
+	m.readSessions(node)
+	if m.state[node] == birdless {
+		return // all that is missing follows from that
+	}
+	for _, s := range m.sessions[node] {
+		if s.Wanted && s.State != established && m.broken(s.Peer) {
+			affected := m.impact(s.Peer)
+			affected.sessions = append(affected.sessions, node)
+		}
+	}
+	for _, r := range m.found.Hosts[node].Missing {
+		if owner := m.owner[r.To]; r.Found == "" && m.broken(owner) {
+			affected := m.impact(owner)
+			if !slices.Contains(affected.routes, node) { // with Calico, a node has several blocks
+				affected.routes = append(affected.routes, node)
+			}
+		}
+	}
+}
+
+// broken reports whether a node is at fault for what others lack of it. A route to the pods of a node
+// that is down is missing after BIRD has given up the session.
+func (m *comparison) broken(node string) bool {
+	c := m.state[node]
+	return c == down || c == absent || c == birdless
+}
+
+func (m *comparison) impact(node string) *impact {
+	if m.impacts[node] == nil {
+		m.impacts[node] = &impact{}
+	}
+	return m.impacts[node]
+}
+
+func (m *comparison) report(check, host, fix, format string, args ...any) {
+	m.problems = append(m.problems, Problem{Check: check, Host: host, Detail: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// status returns the state of a node without its problems.
+func (m *comparison) status(node string) HostStatus {
+	h := m.found.Hosts[node]
+	out := HostStatus{
+		Host: node, Failure: m.found.Failures[node], Reflector: m.cluster.Nodes[node].BGP.IsReflector,
+		Ranges: append([]string{}, m.routes.Own[node]...), Sessions: m.sessionList(node), Checks: []string{},
+		Routes: RoutesStatus{
+			Known:  m.routesKnown() && m.state[node] != down,
+			Wanted: h.RoutesPresent + h.RoutesMissing, Present: h.RoutesPresent, Missing: append([]Missing{}, h.Missing...),
+		},
+		MTU: m.mtu(node),
+	}
+	out.Addresses = m.addresses(node)
+	return out
+}
+
+// routesKnown reports whether the routes that nodes must have are known.
+func (m *comparison) routesKnown() bool {
+	return m.cluster.Network.Plugin != cluster.PluginNone && len(m.routes.Own) > 0
+}
+
+// addresses returns the use of the node's ranges. The plugin host-local gives away neither the first
+// nor the last address of a range, and the bridge or the host's end has the second.
+func (m *comparison) addresses(node string) AddressesStatus {
+	var out AddressesStatus
+	for _, text := range m.routes.Own[node] {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			continue
+		}
+		if size := addressCount(prefix.Bits()); m.cluster.Network.Plugin == cluster.PluginBGP {
+			out.Total += max(size-3, 0)
+		} else {
+			out.Total += size
+		}
+	}
+	out.Used = m.found.Hosts[node].Addresses
+	if m.cluster.Network.Plugin == cluster.PluginCalico {
+		out.Used = 0
+		for _, b := range m.found.Objects.Blocks {
+			if b.Node == node && b.Announced {
+				out.Used += b.Used
+			}
+		}
+	}
+	return out
+}
+
+// addressCount returns the number of IPv4 addresses of a prefix.
+func addressCount(bits int) int { return 1 << max(32-bits, 0) }

@@ -1,0 +1,107 @@
+package networkstatus
+
+import (
+	"cmp"
+	"fmt"
+
+	"deployer/cluster"
+)
+
+// encapsulation returns the encapsulation of Calico's packets between nodes, as the inventory writes it.
+func encapsulation(c *cluster.Cluster) string {
+	for _, p := range c.Network.Calico.Pools {
+		switch {
+		case p.VXLANMode == "Always":
+			return cluster.EncapsulationVXLAN
+		case p.VXLANMode == "CrossSubnet":
+			return cluster.EncapsulationVXLANCrossSubnet
+		case p.IPIPMode == "Always":
+			return cluster.EncapsulationIPIP
+		case p.IPIPMode == "CrossSubnet":
+			return cluster.EncapsulationIPIPCrossSubnet
+		}
+	}
+	return cluster.EncapsulationNone
+}
+
+// overhead is the number of bytes that an encapsulation takes of each packet (docs.tigera.io, Configure
+// MTU to maximize network performance).
+func overhead(encapsulation string) int {
+	switch encapsulation {
+	case cluster.EncapsulationIPIP, cluster.EncapsulationIPIPCrossSubnet:
+		return 20
+	case cluster.EncapsulationVXLAN, cluster.EncapsulationVXLANCrossSubnet:
+		return 50
+	}
+	return 0
+}
+
+// vethMTU is the MTU of an interface of a pod when nobody sets one: the plugins bridge and ptp leave it to
+// the kernel (ETH_DATA_LEN).
+const vethMTU = 1500
+
+// mtu returns the MTU of a node's pods, and the one that the way to the other nodes allows.
+func (m *comparison) mtu(node string) MTUStatus {
+	h := m.found.Hosts[node]
+	out := MTUStatus{Pods: h.Pods.High, Uplinks: append([]Interface{}, h.Uplinks...)}
+	switch {
+	case h.CNI.File == "":
+	case m.cluster.Network.Plugin == cluster.PluginCalico:
+		out.New = cmp.Or(h.CNI.MTU, h.CalicoMTU)
+	case m.cluster.Network.Plugin == cluster.PluginBGP:
+		out.New = cmp.Or(h.CNI.MTU, vethMTU)
+	}
+	if narrow := m.narrowest(node); narrow.mtu > 0 {
+		out.Allowed = narrow.mtu - overhead(encapsulation(m.cluster))
+	}
+	return out
+}
+
+// uplink is an interface of a host.
+type uplink struct {
+	host, name string
+	mtu        int
+}
+
+// narrowest returns the interface with the lowest MTU on the ways between a node and the others. With equal
+// ones it is that of the node itself.
+func (m *comparison) narrowest(node string) uplink {
+	best := uplink{}
+	visit := func(host string) {
+		for _, i := range m.found.Hosts[host].Uplinks {
+			if i.MTU > 0 && (best.mtu == 0 || i.MTU < best.mtu) {
+				best = uplink{host, i.Name, i.MTU}
+			}
+		}
+	}
+	visit(node)
+	if len(m.found.Hosts[node].Uplinks) > 0 {
+		for _, other := range m.cluster.NodeNames {
+			visit(other)
+		}
+	}
+	return best
+}
+
+// mtuProblems reports pods whose packets are too large for the way to other nodes.
+func (m *comparison) mtuProblems(node string) {
+	mtu := m.mtu(node)
+	highest := max(mtu.Pods, mtu.New)
+	if mtu.Allowed == 0 || highest <= mtu.Allowed || m.cluster.Network.Plugin == cluster.PluginNone {
+		return
+	}
+	who := "pods have"
+	if mtu.Pods <= mtu.Allowed {
+		who = "new pods get"
+	}
+	narrow := m.narrowest(node)
+	why := fmt.Sprintf("%s of %s has the MTU %d", narrow.name, narrow.host, narrow.mtu)
+	if bytes := overhead(encapsulation(m.cluster)); bytes > 0 {
+		why += fmt.Sprintf(", of which the encapsulation takes %d bytes", bytes)
+	}
+	fix := fmt.Sprintf("set cluster.network.mtu: %d, run deployer apply, and start the pods anew", mtu.Allowed)
+	if mtu.New <= mtu.Allowed {
+		fix = "start the pods anew"
+	}
+	m.report(checkMTU, node, fix, "%s the MTU %d, and packets to other nodes may have %d bytes: %s", who, highest, mtu.Allowed, why)
+}
