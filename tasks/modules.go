@@ -33,6 +33,7 @@ import (
 	"deployer/tasks/image"
 	"deployer/tasks/kernel"
 	"deployer/tasks/mount"
+	"deployer/tasks/networkstate"
 	"deployer/tasks/packages"
 	"deployer/tasks/purge"
 	"deployer/tasks/reboot"
@@ -93,6 +94,7 @@ func Modules() []engine.Kind {
 		{Name: "link", Doc: "Manages a symbolic link.", New: func() any { return &file.Link{} }},
 		{Name: "mount", Doc: "Manages a mounted file system and its line in /etc/fstab.", New: func() any { return &mount.Mount{} }},
 		{Name: "name_servers", Doc: "Finds the file with name servers that pods can reach.", New: func() any { return &resolver.NameServers{} }},
+		{Name: "network_state", Doc: "Reads the BGP sessions, the missing routes to pods, and the MTU of the host's interfaces.", Internal: true, New: func() any { return &networkstate.State{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
 		{Name: "proxy_ready", Doc: "Waits until a proxy forwards a request.", New: func() any { return &forward.Ready{} }},
 		{Name: "purge", Doc: "Removes files that deployer wrote to a directory, except those to keep.", New: func() any { return purge.New() }},

@@ -22,6 +22,7 @@ import (
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kubelet"
 	"deployer/tasks/control/leader"
+	"deployer/tasks/control/networkobjects"
 	"deployer/tasks/control/preflight"
 	"deployer/tasks/control/reboot"
 	"deployer/tasks/control/requests"
@@ -91,6 +92,7 @@ func Actions() []engine.Kind {
 		{Name: "calico_sessions", Doc: "Decides how the nodes of a running cluster with Calico come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &calico.Sessions{} }},
 		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
 		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
+		{Name: "network_objects", Doc: "Reads the ranges of nodes, and Calico's pools and blocks, from the Kubernetes API.", Internal: true, New: func() any { return &networkobjects.Objects{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},
 		{Name: "leader_watches", Doc: "Waits until the controller manager, where it leads, watches its API server again after a restart; where that takes long, it ends and another master's leads.", Internal: true, New: func() any { return leader.NewWatch() }},
 		{Name: "kube_version", Doc: "Reads the version that the API servers run.", New: func() any { return &kube.Version{} }},
