@@ -98,11 +98,16 @@ func selectFlags(cmd *cobra.Command, o *runOptions) {
 	cmd.Flags().BoolVar(&o.Step, "step", false, "ask before each task; hosts then wait for each other at each task")
 }
 
+// limitFlag adds the flag that selects hosts.
+func limitFlag(cmd *cobra.Command, o *runOptions) {
+	cmd.Flags().StringVarP(&o.Limit, "limit", "l", "", "limit the run to the hosts of a `pattern`")
+	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
+}
+
 // taskFlags adds the flags that select hosts and tasks of a playbook, and set variables.
 func taskFlags(cmd *cobra.Command, o *runOptions) {
+	limitFlag(cmd, o)
 	f := cmd.Flags()
-	f.StringVarP(&o.Limit, "limit", "l", "", "limit the run to the hosts of a `pattern`")
-	_ = cmd.RegisterFlagCompletionFunc("limit", completePattern) // it fails only for an unknown flag
 	f.StringSliceVarP(&o.Tags, "tags", "t", nil, "run only tasks with one of these tags")
 	f.StringSliceVar(&o.SkipTags, "skip-tags", nil, "skip tasks with one of these tags")
 	f.StringVar(&o.StartAt, "start-at", "", "skip all tasks before the task of this `name`")

@@ -13,6 +13,7 @@ func verbs(e env) []*cobra.Command {
 		newRollbackCommand(e),
 		newCertsCommand(e),
 		newEtcdCommand(e),
+		newNetworkCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),
 		newDiagnoseCommand(e),

@@ -44,6 +44,7 @@ func TestSmoke(t *testing.T) {
 	inventory(older, "n1", "n2")
 	s.WhileProbing(target, prober.Tolerance{NotReady: []string{"n2"}}, func() { s.Must("scale-up") })
 	s.requireProcesses(before, "when a minion joined")
+	s.RequireTexts(s.Must("network", "status").Stdout, "pod network bgp, full mesh", "\n3 nodes, no problems\n")
 	versions := func(want string) {
 		t.Helper()
 		if diff := cmp.Diff(map[string]string{"m1": want, "n1": want, "n2": want}, s.kubelets()); diff != "" {

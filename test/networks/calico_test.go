@@ -41,6 +41,7 @@ func TestCalico(t *testing.T) {
 
 	requireTypha(s)
 	pods := startPods(s)
+	requireNetwork(s, "pod network calico, encapsulation none, full mesh", "m1 3 of 3 3 of 3", "n3 3 of 3 3 of 3", "default-ipv4-ippool 10.244.0.0/16 4 of 1024 (/26)", "4 nodes, no problems")
 	policies(s, pods)
 	calicoPolicies(s, pods)
 
@@ -55,6 +56,8 @@ func TestCalico(t *testing.T) {
 		})
 		s.Must("install")
 		requireReflectors(s, reflectors)
+		sessions := map[bool]string{true: "n3 2 of 2 3 of 3", false: "n3 3 of 3 3 of 3"}[reflectors != nil]
+		requireNetwork(s, sessions, "4 nodes, no problems")
 		s.RequireTexts(s.Must("install").All(), "0 changed")
 	}
 	// Each calico-node starts anew, as in an upgrade, one node first.
@@ -277,6 +280,13 @@ func requireReflectors(s *harness.Site, want []any) {
 	if got != strings.Join(names, " ") {
 		s.T.Errorf("the reflectors are %q, want %v", got, names)
 	}
+}
+
+// requireNetwork requires that the pod network has no problem, and that its status has texts, between
+// whose words there is any number of blanks.
+func requireNetwork(s *harness.Site, want ...string) {
+	s.T.Helper()
+	s.RequireTexts(strings.Join(strings.Fields(s.Must("network", "status").Stdout), " "), want...)
 }
 
 // pinger pings every 50 ms from the pod of a node.
