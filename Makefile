@@ -28,6 +28,7 @@ REGISTRY := $(CACHE)/tools/registry-$(REGISTRY_VERSION)
 GITEA_VERSION := v1.26.0
 GITEA_RUNNER_VERSION := v1.0.8
 GITEA := $(CACHE)/tools/gitea-$(GITEA_VERSION)
+BIRD := $(CACHE)/tools/bird2
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
 # curl, and openssl signs as a foreign authority does), those of the
@@ -130,6 +131,14 @@ gitea-path:
 s3-server: $(S3_SERVER) ## build the S3-compatible object store of the tests (cached)
 	@echo $(S3_SERVER)
 
+# Debian's BIRD beside the machine's programs: the installed package would start it.
+$(BIRD):
+	rm -rf $@.partial && mkdir -p $@.partial/packages
+	apt-get update -q
+	cd $@.partial/packages && apt-get download -q bird2 libssh-gcrypt-4
+	for p in $@.partial/packages/*.deb; do dpkg -x $$p $@.partial || exit 1; done
+	mv $@.partial $@
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
 	$(LINT) run --allow-parallel-runners ./...
@@ -179,10 +188,11 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 	go test -tags lab -count=1 -v -timeout 60m -run 'TestMistakes/$(SCENARIO)' ./test/mistakes
 
 .PHONY: e2e-networks
-e2e-networks: build packages ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
+e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
 	go test -tags lab -count=1 -v -timeout 20m ./test/networks
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
+	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
 
 .PHONY: e2e-proxy
 e2e-proxy: build packages ## both API proxies, with watches that are idle for 9 minutes (needs root)
@@ -243,6 +253,11 @@ bench-fleet: build ## what 100 to 3000 hosts cost the controller
 .PHONY: bench-upgrade1000
 bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK plays, with pods and a real API server
 	go run ./test/bench/upgrade1000 --kwok $(KWOK) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
+
+# SPEAKERS=10,200 measures other numbers of nodes.
+.PHONY: bench-bird
+bench-bird: packages $(BIRD) ## BGP sessions of 10 to 100 nodes, as a mesh and with route reflectors (needs root)
+	mkdir -p bin && go run ./test/bench/birds --bird $(BIRD) --plot bin/birds.svg $(if $(SPEAKERS),--speakers $(SPEAKERS))
 
 .PHONY: docs
 docs: ## generate docs/reference from the code, and docs/security.md from its checks
