@@ -111,7 +111,7 @@ func (c *checker) checkNetwork() {
 		c.add("bad-asn", "cluster.network.asn", "%d is a reserved number: use a private one such as 64512", n.ASN)
 	}
 	if n.MTU != 0 && (n.MTU < 576 || n.MTU > 65535) {
-		c.add("bad-mtu", "cluster.network.mtu", "%d is not an MTU: use 576 to 65535, or 0 for that of the node's interface", n.MTU)
+		c.add("bad-mtu", "cluster.network.mtu", "%d is not an MTU: use 576 to 65535, or 0 for the default", n.MTU)
 	}
 	if n.MeshBelow < 1 {
 		c.add("bad-mesh", "cluster.network.mesh_below", "%d is not a number of nodes", n.MeshBelow)
