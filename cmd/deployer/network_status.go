@@ -98,10 +98,10 @@ func printNetworkStatus(w io.Writer, s networkstatus.Status) error {
 		}
 	}
 	if n := len(s.Problems); n > 0 {
-		_, err := fmt.Fprintf(w, "\n%d problems on %d nodes\n", n, len(s.Hosts))
+		_, err := fmt.Fprintf(w, "\n%s, %s\n", plural(len(s.Hosts), "node"), plural(n, "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d nodes, no problems\n", len(s.Hosts))
+	_, err := fmt.Fprintf(w, "%s, no problems\n", plural(len(s.Hosts), "node"))
 	return err
 }
 

@@ -67,7 +67,7 @@ func TestNetworkStatus(t *testing.T) {
 		"n001  MTU: new pods get the MTU 1500, and packets to other nodes may have 1400 bytes: eth0 of n002 has the MTU 1400\n  set cluster.network.mtu: 1400",
 		"n002  sessions: not established: n001 (Connect Socket: No route to host)\n  the hosts do not reach each other",
 		"n002  routes: no established session leads to the pods 10.244.0.0/24 of n001\n  establish the sessions first",
-		"\n5 problems on 2 nodes\n",
+		"\n2 nodes, 5 problems\n",
 	)
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("an escape sequence of a host: %q", out)
@@ -82,7 +82,7 @@ func TestNetworkStatus(t *testing.T) {
 	if len(status.Hosts) != 2 || status.Hosts[1].Failure == "" || status.Hosts[0].Sessions[0].State != "Established" {
 		t.Errorf("%s", out)
 	}
-	if out, _ = c.deployer(exitUnhealthy, "network", "status", "--limit", "n001"); strings.Contains(out, "n002  ") || !strings.Contains(out, "\n1 problems on 1 nodes\n") {
+	if out, _ = c.deployer(exitUnhealthy, "network", "status", "--limit", "n001"); strings.Contains(out, "n002  ") || !strings.Contains(out, "\n1 node, 1 problem\n") {
 		t.Error(out)
 	}
 }
