@@ -48,6 +48,12 @@ func Read(sys engine.System) ([]Route, error) {
 	return out, lines.Err()
 }
 
+// Before reports whether the kernel prefers a route to another one with the same prefix.
+func (r Route) Before(other Route) bool {
+	a, b := r.Metric, other.Metric // decimal numbers without leading zeros
+	return len(a) < len(b) || len(a) == len(b) && a < b
+}
+
 // InterfaceTo returns the interface by which packets to an address leave: that of the longest
 // prefix, and of its lowest metric. It returns "" when no route leads there.
 func InterfaceTo(routes []Route, to netip.Addr) string {
@@ -56,7 +62,7 @@ func InterfaceTo(routes []Route, to netip.Addr) string {
 		if !r.To.Contains(to) {
 			continue
 		}
-		if best.Interface == "" || r.To.Bits() > best.To.Bits() || r.To.Bits() == best.To.Bits() && lower(r.Metric, best.Metric) {
+		if best.Interface == "" || r.To.Bits() > best.To.Bits() || r.To.Bits() == best.To.Bits() && r.Before(best) {
 			best = r
 		}
 	}
@@ -65,9 +71,6 @@ func InterfaceTo(routes []Route, to netip.Addr) string {
 	}
 	return best.Interface
 }
-
-// lower compares decimal numbers without leading zeros.
-func lower(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // address parses four bytes in hex digits, the last byte of the address first.
 func address(text string) netip.Addr {

@@ -103,13 +103,16 @@ type Missing struct {
 
 // compare returns the number of wanted routes that are there, and the others.
 func (s *State) compare(table []iproutes.Route) (present int, missing []Missing) {
-	own, gateways := map[string]bool{}, map[string]string{}
+	own, best := map[string]bool{}, map[netip.Prefix]iproutes.Route{}
 	for _, p := range s.Own {
 		own[p] = true
 	}
 	for _, r := range table {
-		if !r.Gateway.IsUnspecified() && r.Metric != bird.StandbyMetric {
-			gateways[r.To.String()] = r.Gateway.String()
+		if r.Metric == bird.StandbyMetric {
+			continue
+		}
+		if other, ok := best[r.To]; !ok || r.Before(other) {
+			best[r.To] = r
 		}
 	}
 	missing = []Missing{}
@@ -118,7 +121,10 @@ func (s *State) compare(table []iproutes.Route) (present int, missing []Missing)
 		if err != nil || own[text] {
 			continue
 		}
-		m := Missing{To: text, Found: gateways[prefix.Masked().String()]}
+		m := Missing{To: text}
+		if r := best[prefix.Masked()]; r.Gateway.IsValid() && !r.Gateway.IsUnspecified() {
+			m.Found = r.Gateway.String()
+		}
 		if len(s.Gateways) > 0 {
 			m.Want = s.Gateways[i]
 		}
