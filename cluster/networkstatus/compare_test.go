@@ -122,7 +122,9 @@ func TestCompare(t *testing.T) {
 			o.lose("m1", Missing{To: "10.244.3.0/24", Want: "10.0.0.4"})
 		}, []string{"n3 host: connection timed out; no session with it: m1, n1; no route to its pods: m1 | bring the host back, or remove it: deployer scale-down n3 --dead"}},
 		"BIRD of a host does not run": {bgp, func(o *Observed) {
-			o.edit("n1", func(h *Host) { h.BIRDError, h.Sessions, h.RoutesPresent, h.RoutesMissing = "BIRD does not run", nil, 0, 3 })
+			o.edit("n1", func(h *Host) {
+				h.BIRDError, h.Sessions, h.RoutesPresent, h.RoutesMissing = "BIRD does not run", nil, 0, 3
+			})
 			o.session("n2", "to_n1", "Connect Socket: Connection refused")
 		}, []string{"n1 BIRD: BIRD does not run; no session with it: n2 | run deployer apply; its log on the host: journalctl -u deployer-bird.service"}},
 		"a host is not in the cluster": {bgp, func(o *Observed) {
@@ -178,20 +180,24 @@ func TestCompare(t *testing.T) {
 			o.Objects.Pools[0].BlockSize = 27
 			o.lose("n1", Missing{To: "10.244.0.128/26"})
 		}, []string{"n1 routes: no route to the pods 10.244.0.128/26 of n2: Felix has not written it | look at the log of calico-node: kubectl -n kube-system logs calico-node-n1"}},
-		"packets are too large for a way": {bgp, func(o *Observed) {
+		"packets are too large for a way, with two repairs": {bgp, func(o *Observed) {
 			o.edit("n3", func(h *Host) { h.Uplinks = []Interface{{"ens5", 1400}}; h.CNI.MTU, h.Pods.High = 1400, 1400 })
-			o.edit("m1", func(h *Host) { h.CNI.MTU = 0 })
 			o.edit("n1", func(h *Host) { h.CNI.MTU = 1400 })
 			o.edit("n2", func(h *Host) { h.Pods = PodInterfaces{} })
 		}, []string{
-			"m1 MTU: pods have the MTU 1500, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | set cluster.network.mtu: 1400, run deployer apply, and start the pods anew",
-			"n1 MTU: pods have the MTU 1450, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | start the pods anew",
-			"n2 MTU: new pods get the MTU 1450, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | set cluster.network.mtu: 1400, run deployer apply, and start the pods anew",
+			" MTU: the MTU of pods is 1450 on m1, n2, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | set cluster.network.mtu: 1400, run deployer apply, and start the pods anew",
+			"n1 MTU: the MTU of pods is 1450, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | start the pods anew",
 		}},
+		"packets of all nodes are too large: one problem": {bgp, func(o *Observed) {
+			for _, host := range []string{"m1", "n1", "n2", "n3"} {
+				o.edit(host, func(h *Host) { h.CNI.MTU = 0 })
+			}
+			o.edit("n3", func(h *Host) { h.Uplinks = []Interface{{"ens5", 1450}} })
+		}, []string{" MTU: the MTU of pods is 1500 on m1, n1, n2, n3, and packets to other nodes may have 1450 bytes: ens5 of n3 has the MTU 1450 | set cluster.network.mtu: 1450, run deployer apply, and start the pods anew"}},
 		"an encapsulation needs room": {vxlan, func(o *Observed) {
 			o.Objects.Pools[0].BlockSize = 27
 			o.edit("n1", func(h *Host) { h.CNI.MTU, h.CalicoMTU, h.Pods.High = 0, 1450, 1500 })
-		}, []string{"n1 MTU: pods have the MTU 1500, and packets to other nodes may have 1450 bytes: eth0 of n1 has the MTU 1500, of which the encapsulation takes 50 bytes | start the pods anew"}},
+		}, []string{"n1 MTU: the MTU of pods is 1500, and packets to other nodes may have 1450 bytes: eth0 of n1 has the MTU 1500, of which the encapsulation takes 50 bytes | start the pods anew"}},
 		"the CNI configuration is missing, and another program has one": {bgp, func(o *Observed) {
 			o.edit("n1", func(h *Host) { h.CNI.File = "" })
 			o.edit("n2", func(h *Host) { h.CNI.File = "05-other.conf" })

@@ -21,6 +21,9 @@ type comparison struct {
 	others   map[string][]SessionStatus          // sessions of each node with hosts that are no nodes of the inventory
 	impacts  map[string]*impact                  // of each node at which others fail
 	problems []Problem
+
+	mtuFaults []mtuFault            // in the order of the nodes
+	tooLarge  map[mtuFault][]string // nodes of each
 }
 
 // impact are the nodes that suffer from the fault of another one.
@@ -41,7 +44,7 @@ func newComparison(c *cluster.Cluster, found Observed) *comparison {
 	m := &comparison{
 		cluster: c, found: found, routes: WantedRoutes(c, found.Objects), state: conditions(c, found),
 		owner: map[string]string{}, peers: map[string]string{}, sessions: map[string]map[string]SessionStatus{},
-		others: map[string][]SessionStatus{}, impacts: map[string]*impact{},
+		others: map[string][]SessionStatus{}, impacts: map[string]*impact{}, tooLarge: map[mtuFault][]string{},
 	}
 	for node, prefixes := range m.routes.Own {
 		for _, p := range prefixes {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"deployer/cluster"
+	"deployer/shortlist"
 )
 
 // encapsulation returns the encapsulation of Calico's packets between nodes, as the inventory writes it.
@@ -83,25 +84,46 @@ func (m *comparison) narrowest(node string) uplink {
 	return best
 }
 
-// mtuProblems reports pods whose packets are too large for the way to other nodes.
-func (m *comparison) mtuProblems(node string) {
+// mtuFault is that packets of pods are too large for a way between nodes. Many nodes have the same one.
+type mtuFault struct {
+	mtu    int // of running or new pods
+	narrow uplink
+	fix    string
+}
+
+// findMTU notes the node when packets of its pods are too large for the way to other nodes, and reports
+// whether they are.
+func (m *comparison) findMTU(node string) bool {
 	mtu := m.mtu(node)
 	highest := max(mtu.Pods, mtu.New)
 	if mtu.Allowed == 0 || highest <= mtu.Allowed || m.cluster.Network.Plugin == cluster.PluginNone {
-		return
+		return false
 	}
-	who := "pods have"
-	if mtu.Pods <= mtu.Allowed {
-		who = "new pods get"
-	}
-	narrow := m.narrowest(node)
-	why := fmt.Sprintf("%s of %s has the MTU %d", narrow.name, narrow.host, narrow.mtu)
-	if bytes := overhead(encapsulation(m.cluster)); bytes > 0 {
-		why += fmt.Sprintf(", of which the encapsulation takes %d bytes", bytes)
-	}
-	fix := fmt.Sprintf("set cluster.network.mtu: %d, run deployer apply, and start the pods anew", mtu.Allowed)
+	fault := mtuFault{mtu: highest, narrow: m.narrowest(node)}
+	fault.fix = fmt.Sprintf("set cluster.network.mtu: %d, run deployer apply, and start the pods anew", mtu.Allowed)
 	if mtu.New <= mtu.Allowed {
-		fix = "start the pods anew"
+		fault.fix = "start the pods anew"
 	}
-	m.report(checkMTU, node, fix, "%s the MTU %d, and packets to other nodes may have %d bytes: %s", who, highest, mtu.Allowed, why)
+	if m.tooLarge[fault] == nil {
+		m.mtuFaults = append(m.mtuFaults, fault)
+	}
+	m.tooLarge[fault] = append(m.tooLarge[fault], node)
+	return true
+}
+
+// mtuProblems reports the noted faults, each with all of its nodes.
+func (m *comparison) mtuProblems() {
+	for _, f := range m.mtuFaults {
+		bytes := overhead(encapsulation(m.cluster))
+		why := fmt.Sprintf("%s of %s has the MTU %d", f.narrow.name, f.narrow.host, f.narrow.mtu)
+		if bytes > 0 {
+			why += fmt.Sprintf(", of which the encapsulation takes %d bytes", bytes)
+		}
+		nodes := m.tooLarge[f]
+		host, on := nodes[0], ""
+		if len(nodes) > 1 {
+			host, on = "", " on "+shortlist.Names(nodes, shown)
+		}
+		m.report(checkMTU, host, f.fix, "the MTU of pods is %d%s, and packets to other nodes may have %d bytes: %s", f.mtu, on, f.narrow.mtu-bytes, why)
+	}
 }

@@ -22,7 +22,6 @@ func (m *comparison) problemsOf(node string) {
 		m.routeProblems(node)
 	}
 	m.cniProblems(node)
-	m.mtuProblems(node)
 }
 
 // birdFix returns the advice for a BIRD that does not run.

@@ -134,8 +134,12 @@ func Compare(c *cluster.Cluster, found Observed) Status {
 		for _, p := range m.problems[first:] {
 			h.Checks = append(h.Checks, p.Check)
 		}
+		if m.findMTU(name) {
+			h.Checks = append(h.Checks, checkMTU)
+		}
 		out.Hosts = append(out.Hosts, h)
 	}
+	m.mtuProblems()
 	out.Pools = m.pools()
 	out.Problems = append(out.Problems, m.problems...)
 	return out
