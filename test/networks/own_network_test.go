@@ -44,6 +44,9 @@ func TestOwnNetwork(t *testing.T) {
 		s.RequireExit(o, problems)
 		s.RequireTexts(o.All(), "not Ready: it has no pod network")
 	}
+	missing := s.Deployer("network", "status")
+	s.RequireExit(missing, problems)
+	s.RequireTexts(missing.Stdout, "n1  CNI: /etc/cni/net.d has no configuration, so pods get no network", "2 nodes, 2 problems")
 	check := s.Run("apply", "-i", s.Inventory, "--check")
 	s.RequireExit(check, problems)
 	s.RequireTexts(check.All(), "m1, n1 have none, so they are not Ready; apply the manifests of your pod network", "no host differs")
@@ -56,6 +59,7 @@ func TestOwnNetwork(t *testing.T) {
 		}
 		return nil
 	})
+	s.RequireTexts(s.Must("network", "status").Stdout, "pod network none", "2 nodes, no problems")
 	before := networkFiles(s, "n1")
 	o := s.Must("install")
 	if strings.Contains(o.All(), "no pod network") {
