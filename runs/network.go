@@ -24,9 +24,14 @@ type NetworkState struct {
 	objects *networkstatus.Objects
 }
 
-// maxSessions bounds the sessions of one host that are kept: a reflector of more than a thousand
-// clients, during a change, has fewer.
-const maxSessions = 4096
+// Bounds of what is kept of one host, which is not trusted. A reflector of a thousand clients has fewer
+// sessions also during a change, and the module lists fewer routes.
+const (
+	maxSessions   = 4096
+	maxMissing    = 64
+	maxInterfaces = 16
+	maxText       = 300 // bytes
+)
 
 // Emit implements engine.Sink.
 func (s *NetworkState) Emit(e engine.Event) {
@@ -48,13 +53,35 @@ func (s *NetworkState) Emit(e engine.Event) {
 	if e.Result.Output.Decode(&host) != nil {
 		return // the output of another task
 	}
-	host.Sessions = host.Sessions[:min(len(host.Sessions), maxSessions)]
+	bound(&host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hosts == nil {
 		s.hosts = map[string]networkstatus.Host{}
 	}
 	s.hosts[e.Host] = host
+}
+
+// bound cuts lists and texts of a host.
+func bound(h *networkstatus.Host) {
+	h.Sessions = h.Sessions[:min(len(h.Sessions), maxSessions)]
+	h.Missing = h.Missing[:min(len(h.Missing), maxMissing)]
+	h.Uplinks = h.Uplinks[:min(len(h.Uplinks), maxInterfaces)]
+	cut := func(texts ...*string) {
+		for _, t := range texts {
+			*t = sanitize.FirstLine(*t, maxText)
+		}
+	}
+	cut(&h.BIRDError, &h.CNI.File, &h.CNI.Type)
+	for i := range h.Sessions {
+		cut(&h.Sessions[i].Name, &h.Sessions[i].State, &h.Sessions[i].Since)
+	}
+	for i := range h.Missing {
+		cut(&h.Missing[i].To, &h.Missing[i].Want, &h.Missing[i].Found)
+	}
+	for i := range h.Uplinks {
+		cut(&h.Uplinks[i].Name)
+	}
 }
 
 // Compare returns the state of the pod network, compared with the inventory. The texts are clean.
@@ -66,6 +93,10 @@ func (s *NetworkState) Compare(c *cluster.Cluster, done *engine.Report) networks
 	}
 	s.mu.Unlock()
 	for _, h := range done.Broken() {
+		if h.RunOnce { // the task network_objects, which is of no host
+			found.Objects.Error = h.Failure.Message
+			continue
+		}
 		found.Failures[h.Host] = h.Failure.Message
 	}
 	out := networkstatus.Compare(c, found)
