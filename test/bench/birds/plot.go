@@ -30,6 +30,7 @@ const (
 	marginRight             = 14
 	marginBottom            = 30
 	legendHeight            = 26
+	labelWidth              = 22 // lowest distance of labels below a panel
 )
 
 // colors are those of the topologies, in the order of their reflectors; a dark and a light page show them.
@@ -83,11 +84,11 @@ func (p panel) draw(b *strings.Builder, all []result, kinds []int) {
 		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#d4d4d8"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
 			marginLeft, panelWidth-marginRight, y(v), y(v), marginLeft-5, y(v)+4, number(v))
 	}
-	var ticks []int
+	last := math.Inf(-1)
 	for _, r := range all {
-		if !slices.Contains(ticks, r.speakers) {
-			ticks = append(ticks, r.speakers)
-			fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", x(r.speakers), panelHeight-marginBottom+15, r.speakers)
+		if at := x(r.speakers); at >= last+labelWidth {
+			fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", at, panelHeight-marginBottom+15, r.speakers)
+			last = at
 		}
 	}
 	for _, kind := range kinds {
