@@ -254,9 +254,9 @@ bench-fleet: build ## what 100 to 3000 hosts cost the controller
 bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK plays, with pods and a real API server
 	go run ./test/bench/upgrade1000 --kwok $(KWOK) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
-# SPEAKERS=10,200 measures other numbers of nodes.
+# SPEAKERS=10,300 measures other numbers of nodes.
 .PHONY: bench-bird
-bench-bird: packages $(BIRD) ## BGP sessions of 10 to 100 nodes, as a mesh and with route reflectors (needs root)
+bench-bird: packages $(BIRD) ## BGP sessions of 10 to 200 nodes, as a mesh and with route reflectors (needs root)
 	mkdir -p bin && go run ./test/bench/birds --bird $(BIRD) --plot bin/birds.svg $(if $(SPEAKERS),--speakers $(SPEAKERS))
 
 .PHONY: docs

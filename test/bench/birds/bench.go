@@ -48,26 +48,29 @@ func (b *benchmark) run(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(b.out, "%s\n\n%s\n", measure.Machine(), heading)
-	var all []result
+	all, err := b.clusters(ctx)
+	if b.plot != "" && len(all) > 0 {
+		err = errors.Join(err, os.WriteFile(b.plot, []byte(plot(all)), 0o644))
+	}
+	for _, line := range summary(all) {
+		fmt.Fprintln(b.out, line)
+	}
+	return err
+}
+
+// clusters measures all clusters, until one cannot be measured.
+func (b *benchmark) clusters(ctx context.Context) (all []result, err error) {
 	for _, n := range b.sizes {
 		for _, r := range b.reflectors {
 			one, err := b.cluster(ctx, n, r)
 			if err != nil {
-				return fmt.Errorf("%d speakers, %s: %w", n, topology(r), err)
+				return all, fmt.Errorf("%d speakers, %s: %w", n, topology(r), err)
 			}
 			fmt.Fprintln(b.out, one.row())
 			all = append(all, one)
 		}
 	}
-	if b.plot != "" {
-		if err := os.WriteFile(b.plot, []byte(plot(all)), 0o644); err != nil {
-			return err
-		}
-	}
-	for _, line := range summary(all) {
-		fmt.Fprintln(b.out, line)
-	}
-	return nil
+	return all, nil
 }
 
 // cluster measures a cluster of n nodes, which another one joins.
@@ -163,13 +166,29 @@ func (m *measurement) join(ctx context.Context) error {
 		return err
 	}
 	m.out.joinCPU, m.out.rss, m.out.busiest = total.cpu-m.out.startCPU, total.rss, busiest
-	if m.out.sessions, err = m.fleet.sessions(ctx); err != nil {
-		return err
+	m.out.sessions = after.sessions()
+	return m.awaitSessions(ctx, m.out.sessions)
+}
+
+// awaitSessions waits until all sessions are established. On a busy machine some are lost for a while, and
+// BIRD keeps their routes.
+func (m *measurement) awaitSessions(ctx context.Context, want int) error {
+	for deadline := time.Now().Add(convergeTimeout); ; {
+		got, err := m.fleet.sessions(ctx)
+		switch {
+		case err != nil:
+			return err
+		case got == want:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%d of %d sessions are established after %s", got, want, convergeTimeout)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
 	}
-	if want := after.sessions(); m.out.sessions != want {
-		return fmt.Errorf("%d sessions are established, want %d", m.out.sessions, want)
-	}
-	return nil
 }
 
 // await waits until the first n nodes have the routes to each other.

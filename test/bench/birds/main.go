@@ -20,7 +20,7 @@ func main() {
 	b := benchmark{out: os.Stdout}
 	cmd := measure.Benchmark{Name: "birds", Short: "What the BGP sessions of many nodes cost, as a mesh and with reflectors", Complete: b.complete, Run: b.run}.Command()
 	f := cmd.Flags()
-	f.IntSliceVar(&b.sizes, "speakers", []int{10, 25, 50, 100}, "numbers of nodes before one joins, one after the other")
+	f.IntSliceVar(&b.sizes, "speakers", []int{10, 25, 50, 100, 200}, "numbers of nodes before one joins, one after the other")
 	f.IntSliceVar(&b.reflectors, "reflectors", []int{0, 2, 3}, "numbers of route reflectors; 0 is a full mesh")
 	f.StringVar(&b.root, "bird", "", "directory with the unpacked Debian packages bird2 and libssh-gcrypt-4 (required)")
 	f.StringVar(&b.plot, "plot", "", "write a plot of the figures to this SVG file")
