@@ -87,7 +87,7 @@ func bound(h *networkstatus.Host) {
 // Compare returns the state of the pod network, compared with the inventory. The texts are clean.
 func (s *NetworkState) Compare(c *cluster.Cluster, done *engine.Report) networkstatus.Status {
 	s.mu.Lock()
-	found := networkstatus.Observed{Hosts: maps.Clone(s.hosts), Failures: map[string]string{}, Objects: networkstatus.Objects{Error: "no host could ask it"}}
+	found := networkstatus.Observed{Hosts: maps.Clone(s.hosts), Failures: map[string]networkstatus.Failure{}, Objects: networkstatus.Objects{Error: "no host could ask it"}}
 	if s.objects != nil {
 		found.Objects = *s.objects
 	}
@@ -97,7 +97,7 @@ func (s *NetworkState) Compare(c *cluster.Cluster, done *engine.Report) networks
 			found.Objects.Error = h.Failure.Message
 			continue
 		}
-		found.Failures[h.Host] = h.Failure.Message
+		found.Failures[h.Host] = networkstatus.Failure{Reason: h.Failure.Message, Unreachable: h.Unreachable}
 	}
 	out := networkstatus.Compare(c, found)
 	sanitize.Fields(&out)

@@ -39,7 +39,7 @@ func TestNetworkStateOfHosts(t *testing.T) {
 	emit("m1", false, engine.Output{"routes_present": 2, "cni": map[string]any{"file": "10-deployer.conflist"}, "objects": objects()})
 	emit("n1", false, engine.Output{"routes_present": 0, "sessions": sessions, "bird_error": "first\nsecond"})
 	emit("n1", false, engine.Output{"paths": "of another task"})
-	got := s.Compare(c, &engine.Report{Hosts: []engine.HostReport{{Host: "n2", Failure: &engine.Failure{Message: "timed\tout"}}}})
+	got := s.Compare(c, &engine.Report{Hosts: []engine.HostReport{{Host: "n2", Unreachable: true, Failure: &engine.Failure{Message: "timed\tout"}}}})
 	if len(got.Hosts) != 3 || got.Hosts[0].Routes.Present != 2 {
 		t.Errorf("%+v", got.Hosts)
 	}

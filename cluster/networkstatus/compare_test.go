@@ -31,7 +31,7 @@ func resolved(t *testing.T, network cluster.NetworkSpec) *cluster.Cluster {
 
 // healthy returns the state of a cluster in which all is as the inventory wants.
 func healthy(c *cluster.Cluster) Observed {
-	found := Observed{Hosts: map[string]Host{}, Failures: map[string]string{}}
+	found := Observed{Hosts: map[string]Host{}, Failures: map[string]Failure{}}
 	for i, name := range c.NodeNames {
 		n := Node{Name: name}
 		if c.Network.Plugin == cluster.PluginBGP {
@@ -116,11 +116,19 @@ func TestCompare(t *testing.T) {
 		"as wanted, calico": {calico, func(o *Observed) { o.Objects.Pools[0].BlockSize = 27 }, nil},
 		"a host is down: one problem, whatever the others lack of it": {bgp, func(o *Observed) {
 			delete(o.Hosts, "n3")
-			o.Failures["n3"] = "connection timed out"
+			o.Failures["n3"] = Failure{"connection timed out", true}
 			o.session("m1", "to_n3", "Connect Socket: No route to host")
 			o.session("n1", "to_n3", "Active")
 			o.lose("m1", Missing{To: "10.244.3.0/24", Want: "10.0.0.4"})
 		}, []string{"n3 host: connection timed out; no session with it: m1, n1; no route to its pods: m1 | bring the host back, or remove it: deployer scale-down n3 --dead"}},
+		"a host cannot be examined, and the others report what they lack": {bgp, func(o *Observed) {
+			delete(o.Hosts, "n3")
+			o.Failures["n3"] = Failure{Reason: "the disk is full"}
+			o.session("n1", "to_n3", "Active")
+		}, []string{
+			"n1 sessions: not established: n3 (Active) | " + passwords,
+			"n3 host: it could not be examined: the disk is full | ",
+		}},
 		"BIRD of a host does not run": {bgp, func(o *Observed) {
 			o.edit("n1", func(h *Host) {
 				h.BIRDError, h.Sessions, h.RoutesPresent, h.RoutesMissing = "BIRD does not run", nil, 0, 3

@@ -68,7 +68,8 @@ type condition int
 
 const (
 	unasked  condition = iota // not among the hosts of the run
-	down                      // it could not be examined
+	unread                    // it was reached, and could not be examined
+	down                      // it was not reached
 	absent                    // it is not in the cluster
 	birdless                  // its BIRD does not answer
 	works
@@ -83,9 +84,12 @@ func conditions(c *cluster.Cluster, found Observed) map[string]condition {
 	out := map[string]condition{}
 	for _, node := range c.NodeNames {
 		h, ok := found.Hosts[node]
+		failure, failed := found.Failures[node]
 		switch {
-		case found.Failures[node] != "":
+		case failed && failure.Unreachable:
 			out[node] = down
+		case failed:
+			out[node] = unread
 		case !ok:
 			out[node] = unasked
 		case !inAPI[node] && found.Objects.Error == "":
@@ -146,10 +150,10 @@ func (m *comparison) report(check, host, fix, format string, args ...any) {
 func (m *comparison) status(node string) HostStatus {
 	h := m.found.Hosts[node]
 	out := HostStatus{
-		Host: node, Failure: m.found.Failures[node], Reflector: m.cluster.Nodes[node].BGP.IsReflector,
+		Host: node, Failure: m.found.Failures[node].Reason, Reflector: m.cluster.Nodes[node].BGP.IsReflector,
 		Ranges: append([]string{}, m.routes.Own[node]...), Sessions: m.sessionList(node), Checks: []string{},
 		Routes: RoutesStatus{
-			Known:  m.routesKnown() && m.state[node] != down,
+			Known:  m.routesKnown() && m.state[node] != down && m.state[node] != unread,
 			Wanted: h.RoutesPresent + h.RoutesMissing, Present: h.RoutesPresent, Missing: append([]Missing{}, h.Missing...),
 		},
 		MTU: m.mtu(node),

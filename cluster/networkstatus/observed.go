@@ -2,9 +2,15 @@ package networkstatus
 
 // Observed is the state of a pod network.
 type Observed struct {
-	Hosts    map[string]Host   // hosts that were examined, by name
-	Failures map[string]string // hosts that could not be examined, with the reason
+	Hosts    map[string]Host    // hosts that were examined, by name
+	Failures map[string]Failure // hosts that could not be examined
 	Objects  Objects
+}
+
+// Failure is why a host could not be examined.
+type Failure struct {
+	Reason      string
+	Unreachable bool // true when there was no connection
 }
 
 // Host is the output of the module network_state on a host.

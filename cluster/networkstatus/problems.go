@@ -10,7 +10,10 @@ import (
 func (m *comparison) problemsOf(node string) {
 	switch m.state[node] {
 	case down:
-		m.report(checkHost, node, fmt.Sprintf("bring the host back, or remove it: deployer scale-down %s --dead", node), "%s%s", m.found.Failures[node], m.impacts[node])
+		m.report(checkHost, node, fmt.Sprintf("bring the host back, or remove it: deployer scale-down %s --dead", node), "%s%s", m.found.Failures[node].Reason, m.impacts[node])
+		return
+	case unread:
+		m.report(checkHost, node, "", "it could not be examined: %s", m.found.Failures[node].Reason)
 		return
 	case absent:
 		m.report(checkNode, node, "run deployer scale-up", "the host is not in the cluster%s", m.impacts[node])

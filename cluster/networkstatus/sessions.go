@@ -99,12 +99,17 @@ func sessionFix(states []string) string {
 }
 
 // isUp reports whether two nodes have an established session, as far as one of them was examined.
-// A session between nodes that were not asked counts as one.
+// A session between nodes that were not examined counts as one.
 func (m *comparison) isUp(a, b string) bool {
 	for _, end := range [][2]string{{a, b}, {b, a}} {
 		if m.state[end[0]] == works {
 			return m.sessions[end[0]][end[1]].State == established
 		}
 	}
-	return m.state[a] == unasked && m.state[b] == unasked
+	return m.isUnknown(a) && m.isUnknown(b)
+}
+
+// isUnknown reports whether nobody knows whether a node works.
+func (m *comparison) isUnknown(node string) bool {
+	return m.state[node] == unasked || m.state[node] == unread
 }

@@ -43,6 +43,33 @@ func (c *certifiedSite) serveBIRD(host int, lines ...string) {
 	}()
 }
 
+// TestNetworkStatusOfEachPlugin: hosts are examined with every plugin.
+func TestNetworkStatusOfEachPlugin(t *testing.T) {
+	c := newCertifiedSite(t)
+	text, err := os.ReadFile("inventory.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for plugin, title := range map[string]string{
+		"{plugin: none}":          "pod network none: another program connects the pods\n",
+		"{plugin: bgp, cni: ptp}": "pod network bgp, full mesh\n",
+		"{plugin: calico}":        "pod network calico, encapsulation none, full mesh\n",
+		"{plugin: calico, calico: {encapsulation: vxlan}}":             "pod network calico, encapsulation vxlan\n",
+		"{plugin: calico, calico: {encapsulation: ipip-cross-subnet}}": "pod network calico, encapsulation ipip-cross-subnet, full mesh\n",
+	} {
+		changed := strings.Replace(string(text), "cluster:\n", "cluster:\n    network: "+plugin+"\n", 1)
+		if changed == string(text) {
+			t.Fatalf("no section cluster in\n%s", text)
+		}
+		c.write("inventory.yaml", changed)
+		out, _ := c.deployer(exitUnhealthy, "network", "status")
+		requireTexts(t, out, title, "n001  CNI: /etc/cni/net.d has no configuration, so pods get no network\n")
+		if strings.Contains(out, "could not be examined") {
+			t.Errorf("%s: %s", plugin, out)
+		}
+	}
+}
+
 // TestNetworkStatus shows a session, a missing route with its cause, pods with too large packets, and
 // texts of a hostile BIRD, while the API does not answer.
 func TestNetworkStatus(t *testing.T) {

@@ -22,7 +22,7 @@ type State struct {
 	Gateways []string `yaml:"gateways" rule:"address" doc:"gateway of the route to each of prefixes; default: any"`
 	Own      []string `yaml:"own" rule:"prefix" doc:"those of prefixes that belong to the host itself; default none"`
 	Nodes    []string `yaml:"nodes" rule:"address" doc:"addresses of the nodes, to which packets of pods travel; default none"`
-	Pods     string   `yaml:"pods" enum:"bridge,ptp,calico" doc:"how pods are connected to the host: by ports of the bridge cni0, by veth interfaces (ptp), or by those of Calico; default: not known, and no interfaces of pods are read"`
+	Pods     string   `yaml:"pods" enum:"bridge,ptp,calico,unknown" doc:"how pods are connected to the host: by ports of the bridge cni0, by veth interfaces (ptp), or by those of Calico; default unknown, and no interfaces of pods are read"`
 }
 
 var (
