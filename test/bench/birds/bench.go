@@ -75,7 +75,7 @@ func (b *benchmark) clusters(ctx context.Context) (all []result, err error) {
 
 // cluster measures a cluster of n nodes, which another one joins.
 func (b *benchmark) cluster(ctx context.Context, n, reflectors int) (out result, err error) {
-	dir, err := os.MkdirTemp("", prefix)
+	dir, err := os.MkdirTemp("", ownPrefix())
 	if err != nil {
 		return out, err
 	}

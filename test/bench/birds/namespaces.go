@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prefix is the beginning of the names of the benchmark's namespaces; its process id follows.
+// prefix is the beginning of the names of the benchmark's namespaces and directories; its process id follows.
 const prefix = "bench-birds-"
 
 // network is a bridge in a namespace of its own, and a namespace for each node.
@@ -39,8 +40,7 @@ func ip(ctx context.Context, namespace string, lines ...string) error {
 
 // newNetwork returns a network of n nodes. No route leads out of it.
 func newNetwork(ctx context.Context, n int) (_ *network, err error) {
-	own := prefix + strconv.Itoa(os.Getpid())
-	net := &network{hub: own + "-hub"}
+	net := &network{hub: ownPrefix() + "hub"}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, net.remove())
@@ -49,7 +49,7 @@ func newNetwork(ctx context.Context, n int) (_ *network, err error) {
 	add := []string{"netns add " + net.hub}
 	links := []string{"link add br0 type bridge", "link set br0 up"}
 	for i := range n {
-		ns := fmt.Sprintf("%s-%d", own, i)
+		ns := ownPrefix() + strconv.Itoa(i)
 		net.nodes = append(net.nodes, ns)
 		add = append(add, "netns add "+ns)
 		links = append(links,
@@ -102,17 +102,11 @@ func (n *network) remove() error {
 // namespaceDir has a file for each namespace with a name (ip-netns(8)).
 const namespaceDir = "/run/netns"
 
-// removeStale removes what benchmarks that do not run any more have left: processes in their namespaces, and
-// these.
+// removeStale removes what benchmarks that do not run any more have left: processes in their namespaces,
+// these, and directories.
 func removeStale(ctx context.Context) error {
-	files, _ := filepath.Glob(filepath.Join(namespaceDir, prefix+"*"))
-	for _, file := range files {
+	for _, file := range stale(namespaceDir) {
 		ns := filepath.Base(file)
-		owner, _, _ := strings.Cut(strings.TrimPrefix(ns, prefix), "-")
-		pid, err := strconv.Atoi(owner)
-		if err != nil || unix.Kill(pid, 0) == nil {
-			continue
-		}
 		out, err := exec.CommandContext(ctx, "ip", "netns", "pids", ns).Output()
 		if err != nil {
 			return fmt.Errorf("processes of namespace %s: %w", ns, err)
@@ -126,5 +120,23 @@ func removeStale(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, dir := range stale(os.TempDir()) {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// stale returns the entries of a directory that belong to benchmarks that do not run any more.
+func stale(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
+	return slices.DeleteFunc(files, func(file string) bool {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(file), prefix), "-")
+		pid, err := strconv.Atoi(owner)
+		return err != nil || unix.Kill(pid, 0) == nil
+	})
+}
+
+// ownPrefix is the beginning of the names of this process.
+func ownPrefix() string { return prefix + strconv.Itoa(os.Getpid()) + "-" }
