@@ -235,7 +235,7 @@ func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 		names = append(names, "kubernetes.default.svc."+domain)
 	}
 	ips = append(ips, c.ServiceIP)
-	further := []string{n.ExternalAddress}
+	further := []string{n.ExternalAddress, c.API.VirtualIP.Address}
 	for _, p := range c.Proxies {
 		names = append(names, p)
 		ips = append(ips, c.Nodes[p].IP)

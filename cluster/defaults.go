@@ -56,6 +56,10 @@ func (d DNSSpec) withDefaults() DNSSpec {
 func (a APISpec) withDefaults() APISpec {
 	a.Port = cmp.Or(a.Port, 6443)
 	a.PodSecurity = a.PodSecurity.withDefaults()
+	// 51 is keepalived's own default. 8402 has no registration at IANA and no listener in the tables of
+	// kubernetes.io/docs/reference/networking/ports-and-protocols.
+	a.VirtualIP.RouterID = cmp.Or(a.VirtualIP.RouterID, 51)
+	a.VirtualIP.WitnessPort = cmp.Or(a.VirtualIP.WitnessPort, 8402)
 	a.Audit.Enabled = orTrue(a.Audit.Enabled)
 	a.Audit.LogDir = cmp.Or(a.Audit.LogDir, "/var/log/kubernetes/audit")
 	// 30 days, 10 files, 100 MiB: the figures of the CIS Kubernetes benchmark

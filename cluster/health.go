@@ -75,5 +75,11 @@ func unitsOf(c *Cluster, n Node) []string {
 	if n.RunsFirewall {
 		out = append(out, "deployer-firewall.service")
 	}
+	if n.RunsWitness {
+		out = append(out, unitWitness)
+	}
+	if n.RunsKeepalived {
+		out = append(out, unitKeepalived)
+	}
 	return out
 }

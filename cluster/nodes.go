@@ -40,6 +40,11 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
 	n.RunsFirewall = r.spec.Network.HostFirewall.Enabled && (n.IsEtcd || n.IsNode)
 	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n)
+	virtual := r.out.API.VirtualIP
+	n.RunsKeepalived, n.RunsWitness, n.VirtualPriority = isIn(virtual.Holders, h.Name), isIn(virtual.Witnesses, h.Name), r.virtualPriority(h.Name)
+	if n.RunsExternalProxy {
+		n.ProxyVirtual = virtual.HostPort
+	}
 	n.Roles = rolesOf(n)
 	if n.IsEtcd {
 		n.Etcd = LocalEtcd{

@@ -64,6 +64,12 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.RunsFirewall {
 		deployer, units = append(deployer, "firewall.nft"), append(units, "deployer-firewall.service")
 	}
+	if n.RunsWitness {
+		deployer, units = append(deployer, "virtual-ip.conf"), append(units, unitWitness)
+	}
+	if n.RunsKeepalived {
+		deployer, units = append(deployer, "keepalived.conf", "keepalived-check.sh"), append(units, unitKeepalived)
+	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")

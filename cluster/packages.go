@@ -17,9 +17,11 @@ var (
 	}
 	firewallPackages = packageNames{debian: []string{"nftables"}, redhat: []string{"nftables"}, suse: []string{"nftables"}}
 	birdPackages     = packageNames{debian: []string{"bird2"}, redhat: []string{"bird"}, suse: []string{"bird"}}
-	curlPackages     = packageNames{debian: []string{"curl"}, redhat: []string{"curl"}, suse: []string{"curl"}}
-	haproxyPackages  = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
-	nginxPackages    = packageNames{
+	// keepalived runs bash with a program of deployer's own.
+	keepalivedPackages = packageNames{debian: []string{"keepalived"}, redhat: []string{"keepalived"}, suse: []string{"keepalived"}}
+	curlPackages       = packageNames{debian: []string{"curl"}, redhat: []string{"curl"}, suse: []string{"curl"}}
+	haproxyPackages    = packageNames{debian: []string{"haproxy"}, redhat: []string{"haproxy"}, suse: []string{"haproxy"}}
+	nginxPackages      = packageNames{
 		debian: []string{"nginx", "libnginx-mod-stream"},
 		redhat: []string{"nginx", "nginx-mod-stream"},
 		suse:   []string{"nginx"},
@@ -27,7 +29,7 @@ var (
 )
 
 // packages lists the host packages of a host for each family: those of a node,
-// BIRD for the routes, nft for the packet filter, curl for copies of backups in an object store, and the proxy
+// BIRD for the routes, nft for the packet filter, keepalived and HAProxy for the virtual address, curl for copies of backups in an object store, and the proxy
 // itself when no kubelet can run it.
 func (r *resolver) packages(n Node) map[string][]string {
 	var wanted []packageNames
@@ -42,6 +44,12 @@ func (r *resolver) packages(n Node) map[string][]string {
 	}
 	if n.IsEtcd && r.spec.Etcd.Backup.url() != "" {
 		wanted = append(wanted, curlPackages)
+	}
+	if n.RunsKeepalived {
+		wanted = append(wanted, keepalivedPackages)
+	}
+	if n.RunsWitness && !(n.RunsProxyUnit && r.spec.Proxy.Kind == ProxyHAProxy) {
+		wanted = append(wanted, haproxyPackages)
 	}
 	if n.RunsProxyUnit {
 		if r.spec.Proxy.Kind == ProxyHAProxy {

@@ -119,6 +119,9 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 			tcp(portTyphaHealth, "Typha health", "Typha listens there", "calico-typha")
 		}
 	}
+	if n.RunsWitness {
+		tcp(c.API.VirtualIP.WitnessPort, "witness", "the witness of the API's virtual address listens there", ProxyHAProxy)
+	}
 	if n.RunsKubeProxy {
 		tcp(10249, "kube-proxy metrics", "kube-proxy listens there", "kube-proxy")
 		tcp(10256, "kube-proxy health", "kube-proxy listens there", "kube-proxy")

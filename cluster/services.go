@@ -25,6 +25,8 @@ func (r *resolver) api() API {
 	if len(r.place.proxies) > 0 {
 		api.External = r.externalURL(r.place.proxies[0], r.spec.Proxy.Port)
 	}
+	api.VirtualIP = r.virtualIP()
+	api.External = cmp.Or(api.VirtualIP.URL, api.External)
 	return api
 }
 

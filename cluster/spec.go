@@ -65,6 +65,8 @@ type APISpec struct {
 	SANs  []string  `yaml:"sans" doc:"Further names and addresses that the API server's certificate is valid for."`
 	Audit AuditSpec `yaml:"audit" doc:"The audit log."`
 
+	VirtualIP VirtualIPSpec `yaml:"virtual_ip" doc:"Address of the API that moves between hosts."`
+
 	PodSecurity PodSecuritySpec `yaml:"pod_security" doc:"Pod Security levels of namespaces without labels for Pod Security."`
 }
 

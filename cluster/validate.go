@@ -37,6 +37,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkCertificates()
 	c.checkNetwork()
 	c.checkHostFirewall()
+	c.checkVirtualIP()
 	c.checkCalico()
 	c.checkOverrides()
 	c.checkWantedSkew()

@@ -20,6 +20,7 @@ func (c *checker) checkPorts() {
 	}
 	proxy := proxyPort(c.spec, c.place)
 	okAPI := valid("cluster.api.port", c.spec.API.Port)
+	valid("cluster.api.virtual_ip.witness_port", c.spec.API.VirtualIP.WitnessPort)
 	okProxy := c.spec.Proxy.Port == 0 || valid("cluster.proxy.port", proxy)
 	metrics, okMetrics := urlPort(c.spec.Etcd.MetricsURL)
 	if !okMetrics {
@@ -74,6 +75,9 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 			port{"cluster.api.port", "the API server", c.spec.API.Port})
 	} else if node && !(h.has(RoleProxy) && proxy == c.spec.API.Port) {
 		out = append(out, port{"cluster.api.port", "the local API proxy", c.spec.API.Port})
+	}
+	if c.spec.API.VirtualIP.Address != "" && slices.Contains(c.place.witnesses(c.hosts), h.Name) {
+		out = append(out, port{"cluster.api.virtual_ip.witness_port", "the witness of the virtual address", c.spec.API.VirtualIP.WitnessPort})
 	}
 	if h.has(RoleProxy) {
 		out = append(out, port{"cluster.proxy.port", "the API proxy", proxy})

@@ -222,8 +222,29 @@ var brokenClusters = []struct {
 	{"password of two lines", credentials("docker.io", cluster.RegistryCredentials{Username: "u", Password: "p\nq"}), "bad-credentials cluster.containerd.credentials.docker.io", "end of a line"},
 	{"fingerprint", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Fingerprint = "sha256:1a2b" }, "bad-fingerprint cluster.etcd.backup.fingerprint", "use the 32 characters that deployer etcd backup prints"},
 	{"recipient", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.Backup.Recipients = []string{"AGE-SECRET-KEY-1"} }, "bad-recipient cluster.etcd.backup.recipients", "no public key of age or SSH"},
+	{"virtual address that is a name", virtualIP(cluster.VirtualIPSpec{Address: "api.example"}), "bad-address cluster.api.virtual_ip.address", "10.0.0.100"},
+	{"virtual address with a network", virtualIP(cluster.VirtualIPSpec{Address: "172.31.0.100/24"}), "bad-address cluster.api.virtual_ip.address", "without a prefix length"},
+	{"virtual address of a host", virtualIP(cluster.VirtualIPSpec{Address: "172.31.0.12"}), "duplicate-address cluster.api.virtual_ip.address", "the address of host m2"},
+	{"virtual address among the pods", virtualIP(cluster.VirtualIPSpec{Address: "10.244.0.9"}), "overlap cluster.api.virtual_ip.address", "in pod_cidr 10.244.0.0/16"},
+	{"virtual address among the Services", virtualIP(cluster.VirtualIPSpec{Address: "10.96.0.9"}), "overlap cluster.api.virtual_ip.address", "in service_cidr 10.96.0.0/16"},
+	{"virtual address of another family", virtualIP(cluster.VirtualIPSpec{Address: "fd00::9"}), "mixed-families cluster.api.virtual_ip.address", "172.31.0.11 of m1"},
+	{"virtual router id", virtualIP(cluster.VirtualIPSpec{Address: "172.31.0.100", RouterID: 256}), "bad-router-id cluster.api.virtual_ip.router_id", "1 to 255"},
+	{"port of witnesses", virtualIP(cluster.VirtualIPSpec{Address: "172.31.0.100", WitnessPort: 10250}), "port-clash cluster.api.virtual_ip.witness_port", "the kubelet and the witness"},
+	{"no port of witnesses", virtualIP(cluster.VirtualIPSpec{Address: "172.31.0.100", WitnessPort: -1}), "bad-port cluster.api.virtual_ip.witness_port", "65535"},
+	{"interface without a virtual address", virtualIP(cluster.VirtualIPSpec{Interface: "eth1"}), "unused-interface cluster.api.virtual_ip.interface", "eth1"},
+	{"two hosts and a virtual address", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.API.VirtualIP.Address, s.Etcd.AllowEven, *h = "172.31.0.100", true, masters(2)
+	}, "no-majority cluster.api.virtual_ip.address", "2 hosts cannot tell"},
+	{"virtual address of nginx", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.API.VirtualIP.Address, s.Proxy.Kind = "172.31.0.100", "nginx"
+		*h = append(*h, hosts("p", 30, 1, "proxy")...)
+	}, "proxy-cannot-listen cluster.api.virtual_ip.address", "cluster.proxy.kind: haproxy"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
+}
+
+func virtualIP(spec cluster.VirtualIPSpec) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) { s.API.VirtualIP = spec }
 }
 
 func credentials(registry string, given cluster.RegistryCredentials) func(*cluster.Spec, *[]cluster.Host) {

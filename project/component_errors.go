@@ -114,10 +114,14 @@ func listItem(node *yaml.Node, word string) (*yaml.Node, bool) {
 }
 
 // Warnings lists flags of the cluster's components that are deprecated or could not be
-// checked.
+// checked, and a virtual address that cannot move.
 func (p *Project) Warnings() []string {
-	return componentconfig.Warnings(p.Cluster, func(host, component, flag string) bool {
+	var out []string
+	if warning := p.Cluster.API.VirtualIP.Warning(); warning != "" {
+		out = append(out, warning)
+	}
+	return append(out, componentconfig.Warnings(p.Cluster, func(host, component, flag string) bool {
 		path := []string{component, "extra_args", flag}
 		return findKey(p.Inventory.Cluster, append([]string{"overrides"}, path...)) != nil || p.Inventory.OverridePos(host, path).Line != 0
-	})
+	})...)
 }
