@@ -44,6 +44,7 @@ import (
 	"deployer/tasks/timer"
 	"deployer/tasks/unit"
 	"deployer/tasks/versions"
+	"deployer/tasks/virtualip"
 	"deployer/tasks/wait"
 )
 
@@ -124,6 +125,7 @@ func Modules() []engine.Kind {
 		{Name: "unit_process", Doc: "Reads the main process of a systemd unit and its start time.", New: func() any { return &unit.Process{} }},
 		{Name: "unpack", Doc: "Unpacks an archive from a blob or the host; the module unarchive becomes this one.", Internal: true, New: func() any { return &archive.Unpack{} }},
 		{Name: "user", Doc: "Manages a user.", New: func() any { return account.NewUser() }},
+		{Name: "virtual_ip_check", Doc: "Checks that one host has the virtual address of the API, and that it answers; the output has one row.", Internal: true, New: func() any { return &virtualip.Checks{} }},
 		{Name: "wait_for", Doc: "Waits for a port, path, socket, file content, command or HTTP response.", New: func() any { return &wait.Condition{} }},
 		{Name: "yaml_file", Doc: "Writes a value as a YAML file.", New: func() any { return &content.YAMLFile{} }},
 	})))

@@ -28,7 +28,7 @@ func packages() []string {
 		"openssh-server", "sudo", "ca-certificates", "curl",
 		"iproute2", "iptables", "nftables", "conntrack", "ipset", "kmod", "procps",
 		"iputils-ping", "netcat-openbsd",
-		"bird2", "nginx", "libnginx-mod-stream", "haproxy",
+		"bird2", "nginx", "libnginx-mod-stream", "haproxy", "keepalived",
 		"dnsmasq-base", // the lab's name server; it has no service on a host
 	}
 }
