@@ -148,6 +148,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"etcd_plan":               map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
 		"virtual_ip_device":       map[string]any{"stdout": "eth0\n"},
 		"virtual_ip_network":      map[string]any{"stdout": "10.0.0.0/24 proto kernel\n"},
+		"virtual_ip_foreign":      map[string]any{"stdout": ""},
 		"witness_package":         map[string]any{"changed": false, "failed": false, "skipped": false},
 		"keepalived_package":      map[string]any{"changed": false, "failed": false, "skipped": false},
 		"proxy_package":           map[string]any{"changed": false, "failed": false, "skipped": false},

@@ -36,6 +36,21 @@ func TestVirtualIP(t *testing.T) {
 		inv["roles"] = map[string]any{"master": []any{"m1", "m2", "m3"}}
 		harness.Section(inv, "cluster", "api")["virtual_ip"] = map[string]any{"address": virtualAddress}
 	})
+	// The address of the controller is no free one.
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "api", "virtual_ip")["address"] = "172.31.0.1"
+	})
+	o := s.Deployer("install")
+	if o.Code == 0 {
+		t.Error("the address of a host outside of the cluster was accepted")
+	}
+	s.RequireTexts(o.All(), "a host outside of the cluster has the address")
+	if found := s.Shell("m1", "ls -d /etc/kubernetes /etc/deployer 2>/dev/null || true"); found != "" {
+		t.Errorf("the address was refused, and m1 has %s", found)
+	}
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "api", "virtual_ip")["address"] = virtualAddress
+	})
 	s.Must("install")
 	s.RequireTexts(s.Must("install").All(), "0 changed")
 	s.RequireTexts(s.Must("kubeconfig").Stdout, "server: https://"+virtualAddress+":6443")
