@@ -4,7 +4,6 @@ package networks
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
