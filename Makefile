@@ -165,7 +165,7 @@ e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 	go test -tags lab -count=1 -v -timeout 20m -short ./test/mistakes
-	go test -tags lab -count=1 -v -timeout 20m -skip 'TestHostFirewall|TestCalicoVXLAN' ./test/networks
+	go test -tags lab -count=1 -v -timeout 20m -skip 'TestHostFirewall|TestCalicoVXLAN|TestVirtualIP' ./test/networks
 	go test -tags lab -count=1 -v -timeout 10m -run TestHosts ./test/lab/lab
 
 # Scenarios for which make e2e has no time.
@@ -190,7 +190,7 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 20m ./test/networks
+	go test -tags lab -count=1 -v -timeout 40m ./test/networks
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
 
