@@ -121,7 +121,7 @@ func longestGap(times []time.Time, end time.Time) time.Duration {
 	return gap
 }
 
-// holderWatch looks every 20 ms which hosts have the virtual address.
+// holderWatch looks every 50 ms which hosts have the virtual address.
 type holderWatch struct {
 	site     *harness.Site
 	hosts    []string
@@ -136,7 +136,7 @@ func watchHolders(s *harness.Site, hosts []string) *holderWatch {
 	w := &holderWatch{site: s, hosts: hosts, end: make(chan struct{})}
 	s.T.Cleanup(func() { w.stop() })
 	w.done.Go(func() {
-		const every = 20 * time.Millisecond
+		const every = 50 * time.Millisecond
 		for last := time.Now(); ; {
 			select {
 			case <-w.end:
