@@ -68,7 +68,7 @@ func startClient(v *virtual) *client {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if len(c.writes) < 10 || len(c.answers) < 10 {
-			return fmt.Errorf("%d writes, errors %v", len(c.writes), c.errors)
+			return fmt.Errorf("%d writes and %d answers, errors %v", len(c.writes), len(c.answers), c.errors)
 		}
 		c.writes, c.answers = c.writes[len(c.writes)-1:], c.answers[len(c.answers)-1:]
 		return nil
@@ -84,7 +84,9 @@ func (c *client) try(to *[]time.Time, method, url, body string) {
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err == nil {
-		req.Header.Set("Content-Type", "application/merge-patch+json")
+		if body != "" {
+			req.Header.Set("Content-Type", "application/merge-patch+json")
+		}
 		var resp *http.Response
 		if resp, err = (&http.Client{Transport: transport}).Do(req); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
