@@ -23,6 +23,7 @@ const maxFailover = 3 * time.Second
 // in several ways while a client writes through the address every 50 ms, and no two hosts ever have
 // the address at one time, whichever links between them are cut.
 func TestVirtualIP(t *testing.T) {
+	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 3, Proxies: 2})
 	proxies := map[string]any{}
 	for _, host := range []string{"p1", "p2"} {
@@ -163,7 +164,7 @@ func (v *virtual) moves(name string, breakIt, mend func(host string)) {
 	v.leadElsewhere(before)
 	c := startClient(v)
 	breakIt(before)
-	time.Sleep(8 * time.Second)
+	time.Sleep(6 * time.Second)
 	answers, writes := c.stop()
 	if mend != nil {
 		mend(before)
@@ -183,7 +184,7 @@ func (v *virtual) stays(name string, do, mend func(host string)) {
 	v.leadElsewhere(v.others(before)[0]) // not affected below
 	c := startClient(v)
 	do(before)
-	time.Sleep(12 * time.Second)
+	time.Sleep(8 * time.Second)
 	answers, writes := c.stop()
 	after := v.holder()
 	mend(before)
