@@ -102,11 +102,13 @@ func isIn(list []Endpoint, host string) bool {
 }
 
 // virtualPriority returns the priority of a host in VRRP: hosts that want the address at one time give
-// way to those before them in the inventory. 255 would be that of a fixed owner of the address.
+// way to those before them in the inventory. 255 would be that of a fixed owner of the address. A host
+// waits for (256 - priority)/256 of an advertisement longer (RFC 5798, Skew_Time); with priorities that
+// differ by one, two hosts take the address at one time before they hear each other.
 func (r *resolver) virtualPriority(host string) int {
 	i := slices.Index(r.place.holders(), host)
 	if r.spec.API.VirtualIP.Address == "" || i < 0 {
 		return 0
 	}
-	return max(1, 200-i)
+	return max(1, 250-80*i)
 }
