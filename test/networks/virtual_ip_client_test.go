@@ -130,6 +130,7 @@ type holderWatch struct {
 	end      chan struct{}
 	once     sync.Once
 	done     sync.WaitGroup
+	mu       sync.Mutex    // guards the fields below
 	two      time.Duration // for which two hosts had the address
 	overlaps string
 }
@@ -154,8 +155,10 @@ func watchHolders(s *harness.Site, hosts []string) *holderWatch {
 			now := time.Now()
 			// The first of two may have lost the address while the second was looked at.
 			if len(found) > 1 && hasVirtual(s, found[0]) {
+				w.mu.Lock()
 				w.two += now.Sub(last)
 				w.overlaps += fmt.Sprintf("%s %v; ", now.Format("15:04:05.000"), found)
+				w.mu.Unlock()
 			}
 			last = now
 		}
@@ -163,11 +166,17 @@ func watchHolders(s *harness.Site, hosts []string) *holderWatch {
 	return w
 }
 
-// stop ends the watch and returns the time for which two hosts had the address.
-func (w *holderWatch) stop() time.Duration {
+// stop ends the watch.
+func (w *holderWatch) stop() {
 	w.once.Do(func() { close(w.end) })
 	w.done.Wait()
-	return w.two
+}
+
+// overlap returns the time for which two hosts had the address so far, and when.
+func (w *holderWatch) overlap() (time.Duration, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.two, w.overlaps
 }
 
 // hasVirtual reports whether a host has the virtual address: only then may a program listen on it.
