@@ -3,6 +3,7 @@
 package networks
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -265,12 +266,12 @@ func (v *virtual) healthy() {
 	v.Eventually(3*time.Minute, "all hosts are ready", func() error {
 		for _, h := range []string{"m1", "m2", "m3"} {
 			if out, err := v.SSH(v.T.Context(), h, "curl -sk --max-time 2 https://127.0.0.1:6443/readyz"); err != nil || out != "ok" {
-				return fmt.Errorf("%s: %q, %v", h, out, err)
+				return errors.Join(fmt.Errorf("%s: %q", h, out), err)
 			}
 		}
 		for _, h := range v.holders {
 			if out, err := v.SSH(v.T.Context(), h, "systemctl is-active deployer-keepalived deployer-virtual-ip | sort -u"); err != nil || strings.TrimSpace(out) != "active" {
-				return fmt.Errorf("%s: %q, %v", h, out, err)
+				return errors.Join(fmt.Errorf("%s: %q", h, out), err)
 			}
 		}
 		return nil
