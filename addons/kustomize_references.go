@@ -6,6 +6,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 	"sigs.k8s.io/kustomize/api/konfig"
+
+	"deployer/strictyaml"
 )
 
 // reference is a text of a kustomization that names a file or a directory.
@@ -32,7 +34,7 @@ func references(name string, content []byte) []reference {
 		switch {
 		case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
 			for _, key := range []string{"resources", "bases", "components"} {
-				for _, path := range scalarsOf(valueOf(document, key)) {
+				for _, path := range scalarsOf(strictyaml.ValueOf(document, key)) {
 					out = append(out, reference{path, true})
 				}
 			}
@@ -45,7 +47,7 @@ func references(name string, content []byte) []reference {
 
 // isBuiltinConfiguration reports whether a document configures a transformer or generator of kustomize.
 func isBuiltinConfiguration(n *yaml.Node) bool {
-	version := valueOf(n, "apiVersion")
+	version := strictyaml.ValueOf(n, "apiVersion")
 	return version != nil && version.Value == "builtin"
 }
 
@@ -106,13 +108,4 @@ func scalarsOf(n *yaml.Node) []string {
 		}
 	}
 	return out
-}
-
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }

@@ -15,7 +15,7 @@ func encrypted(file string, data []byte, root *yaml.Node) error {
 		return Errors{Pos{File: file, Line: 1, Col: 1}.Errorf("%s is encrypted with ansible-vault, which deployer does not support; encrypt it with age: "+
 			"ansible-vault view %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
 	case isSOPS(root):
-		return Errors{At(file, valueOf(root, "sops")).Errorf("%s is encrypted with SOPS, which deployer does not support; encrypt it with age: "+
+		return Errors{At(file, ValueOf(root, "sops")).Errorf("%s is encrypted with SOPS, which deployer does not support; encrypt it with age: "+
 			"sops -d %[1]s | deployer secrets encrypt - -o %[1]s.age, and remove it", file)}
 	case bytes.Contains(data, []byte("!vault")):
 		if n := tagged(root, "!vault"); n != nil {
@@ -28,11 +28,12 @@ func encrypted(file string, data []byte, root *yaml.Node) error {
 
 // isSOPS reports whether a file has the keys that sops writes into every file.
 func isSOPS(root *yaml.Node) bool {
-	meta := valueOf(root, "sops")
-	return meta != nil && valueOf(meta, "mac") != nil && (valueOf(meta, "version") != nil || valueOf(meta, "lastmodified") != nil)
+	meta := ValueOf(root, "sops")
+	return meta != nil && ValueOf(meta, "mac") != nil && (ValueOf(meta, "version") != nil || ValueOf(meta, "lastmodified") != nil)
 }
 
-func valueOf(n *yaml.Node, key string) *yaml.Node {
+// ValueOf returns the value of a key of a mapping; nil without one, and for a node of another kind or nil.
+func ValueOf(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			return n.Content[i+1]

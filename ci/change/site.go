@@ -88,7 +88,7 @@ func Of(p *project.Project) *Site {
 	s.Settings = append(flatten("cluster", inv.File, inv.Cluster), flatten("artifacts", inv.File, inv.Artifacts)...)
 	s.Settings = append(slices.DeleteFunc(s.Settings, isVersion), addonFiles(p)...)
 	s.Version = strictyaml.Pos{File: inv.File}
-	if n := valueOf(inv.Cluster, "kubernetes"); n != nil {
+	if n := strictyaml.ValueOf(inv.Cluster, "kubernetes"); n != nil {
 		s.Version = strictyaml.At(inv.File, n)
 	}
 	for _, name := range p.Cluster.Order {
@@ -118,7 +118,7 @@ func addonFiles(p *project.Project) []Setting {
 	}
 	for _, a := range *p.Addons {
 		pos := strictyaml.Pos{File: p.Inventory.File}
-		if n := valueOf(p.Inventory.Cluster, "addons"); n != nil {
+		if n := strictyaml.ValueOf(p.Inventory.Cluster, "addons"); n != nil {
 			pos = strictyaml.At(p.Inventory.File, n)
 		}
 		out = append(out, Setting{"files of add-on " + a.Name, a.Sources, pos})
@@ -237,15 +237,6 @@ func flatten(key, file string, n *yaml.Node) []Setting {
 		out = append(out, below...)
 	}
 	return out
-}
-
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }
 
 func digest(v any) string {
