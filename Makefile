@@ -165,7 +165,7 @@ e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 	go test -tags lab -count=1 -v -timeout 20m -short ./test/mistakes
-	go test -tags lab -count=1 -v -timeout 20m -skip 'TestHostFirewall|TestCalicoVXLAN|TestVirtualIP' ./test/networks
+	go test -tags lab -count=1 -v -timeout 20m -run 'TestCalico$$|TestAddresses|TestOwnNetwork|TestWithoutKubeProxy' ./test/networks
 	go test -tags lab -count=1 -v -timeout 10m -run TestHosts ./test/lab/lab
 
 # Scenarios for which make e2e has no time.
