@@ -91,7 +91,8 @@ func routes(sys engine.System, gateways ...string) ([]string, error) {
 	}
 	all := []string{}
 	for _, r := range found {
-		if r.Gateway.IsUnspecified() || r.To.Bits() == 0 || r.Metric == StandbyMetric {
+		// A link-local gateway is that of a router which has announced itself.
+		if r.Gateway.IsUnspecified() || r.Gateway.IsLinkLocalUnicast() || r.To.Bits() == 0 || r.Metric == StandbyMetric {
 			continue
 		}
 		if len(gateways) > 0 && !slices.Contains(gateways, r.Gateway.String()) {

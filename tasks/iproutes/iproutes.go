@@ -1,4 +1,4 @@
-// Package iproutes reads the IPv4 routes of the kernel's main table.
+// Package iproutes reads the kernel's routes: those of IPv4 in its main table, and those of IPv6.
 package iproutes
 
 import (
@@ -22,9 +22,20 @@ type Route struct {
 	Metric    string     // decimal
 }
 
-// Read returns the routes in the order of the kernel; none for a kernel without IPv4.
+// Read returns the routes in the order of the kernel, those of IPv4 first; none of a family that the
+// kernel does not have.
 func Read(sys engine.System) ([]Route, error) {
-	f, err := os.Open(sys.Path("/proc/net/route"))
+	ipv4, err := read(sys, "/proc/net/route", parseIPv4)
+	if err != nil {
+		return nil, err
+	}
+	ipv6, err := read(sys, "/proc/net/ipv6_route", parseIPv6)
+	return append(ipv4, ipv6...), err
+}
+
+// read returns the routes in a file of the kernel, one in each line that parse accepts.
+func read(sys engine.System, path string, parse func(fields []string) (Route, bool)) ([]Route, error) {
+	f, err := os.Open(sys.Path(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -35,17 +46,24 @@ func Read(sys engine.System) ([]Route, error) {
 	var out []Route
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // Iface Destination Gateway Flags RefCnt Use Metric Mask ...
-		if len(fields) < 8 {
-			continue
+		if r, ok := parse(strings.Fields(lines.Text())); ok {
+			out = append(out, r)
 		}
-		to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
-		if !to.IsValid() || !gateway.IsValid() || !mask.IsValid() {
-			continue // the header of the table
-		}
-		out = append(out, Route{To: netip.PrefixFrom(to, ones(mask)), Gateway: gateway, Interface: fields[0], Metric: fields[6]})
 	}
 	return out, lines.Err()
+}
+
+// parseIPv4 parses a line of /proc/net/route; the header of the table is none. Its fields are Iface,
+// Destination, Gateway, Flags, RefCnt, Use, Metric, Mask and others.
+func parseIPv4(fields []string) (Route, bool) {
+	if len(fields) < 8 {
+		return Route{}, false
+	}
+	to, gateway, mask := address(fields[1]), address(fields[2]), address(fields[7])
+	if !to.IsValid() || !gateway.IsValid() || !mask.IsValid() {
+		return Route{}, false
+	}
+	return Route{To: netip.PrefixFrom(to, ones(mask)), Gateway: gateway, Interface: fields[0], Metric: fields[6]}, true
 }
 
 // Before reports whether the kernel prefers a route to another one with the same prefix.

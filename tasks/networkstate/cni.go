@@ -68,21 +68,26 @@ func readSmall(sys engine.System, path string) []byte {
 	return text
 }
 
-// localAddresses returns the number of addresses of pods.
-func localAddresses(sys engine.System) (n int) {
+// localAddresses returns the number of addresses of pods: of IPv4, or of IPv6 where there are more.
+func localAddresses(sys engine.System) int {
 	f, err := os.Open(sys.Path(addressesDir))
 	if err != nil {
 		return 0
 	}
 	defer func() { _ = f.Close() }()
+	ipv4, ipv6 := 0, 0
 	for {
 		names, err := f.Readdirnames(1024)
 		for _, name := range names {
-			if _, err := netip.ParseAddr(name); err == nil {
-				n++
+			switch a, err := netip.ParseAddr(name); {
+			case err != nil:
+			case a.Is4():
+				ipv4++
+			default:
+				ipv6++
 			}
 		}
-		if err != nil || n > maxAddresses {
+		if n := max(ipv4, ipv6); err != nil || n > maxAddresses {
 			return n
 		}
 	}
