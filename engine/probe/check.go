@@ -75,9 +75,14 @@ func checkDNS(ctx context.Context, t Target) (string, error) {
 			return d.DialContext(ctx, network, server)
 		}
 	}
-	found, err := r.LookupHost(ctx, t.Name)
+	network := map[string]string{"": "ip", FamilyIPv4: "ip4", FamilyIPv6: "ip6"}[t.Family]
+	addresses, err := r.LookupNetIP(ctx, network, t.Name)
 	if err != nil {
 		return "", err
+	}
+	found := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		found = append(found, a.Unmap().String())
 	}
 	slices.Sort(found)
 	return strings.Join(found, " "), nil

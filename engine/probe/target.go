@@ -28,6 +28,8 @@ type Target struct {
 	// Name is the name to look up for dns, and the Host header for http and
 	// https when it is not that of the URL.
 	Name string `json:"name,omitempty"`
+	// Family is ipv4 or ipv6 for dns, when the name must have an address of it; any when empty.
+	Family string `json:"family,omitempty"`
 	// Server is the resolver for dns (port 53 unless given; the one of
 	// resolv.conf when empty), and the expected name in the certificate for
 	// https (that of the URL when empty).
@@ -39,6 +41,12 @@ type Target struct {
 	// most.
 	Timeout string `json:"timeout,omitempty"`
 }
+
+// Values of Target.Family.
+const (
+	FamilyIPv4 = "ipv4"
+	FamilyIPv6 = "ipv6"
+)
 
 // Limits of a request.
 const (
