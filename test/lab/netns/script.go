@@ -21,6 +21,7 @@ func labScript() string {
 		"link set lo up",
 		fmt.Sprintf("link add %s address %s type bridge", plan.Bridge, plan.MAC(c)),
 		fmt.Sprintf("address add %s/%d dev %s", c, plan.Subnet().Bits(), plan.Bridge),
+		fmt.Sprintf("address add %s/%d dev %s nodad", plan.ControllerIPv6(), plan.SubnetIPv6().Bits(), plan.Bridge),
 		fmt.Sprintf("link set %s up", plan.Bridge),
 	)
 }
@@ -34,14 +35,17 @@ func portScript(h plan.Host, hostNamespace string) string {
 	)
 }
 
-// hostScript returns the commands for the host's namespace. The default route ends at
-// the controller; it exists for programs that require one.
+// hostScript returns the commands for the host's namespace. The default routes end at
+// the controller; they exist for programs that require one. No other host has its addresses, so
+// none waits for the detection of duplicates.
 func hostScript(h plan.Host) string {
 	return lines(
 		"link set lo up",
 		fmt.Sprintf("address add %s/%d dev eth0", h.Address, plan.Subnet().Bits()),
+		fmt.Sprintf("address add %s/%d dev eth0 nodad", h.IPv6(), plan.SubnetIPv6().Bits()),
 		"link set eth0 up",
 		fmt.Sprintf("route add default via %s", plan.Controller()),
+		fmt.Sprintf("route add default via %s", plan.ControllerIPv6()),
 	)
 }
 

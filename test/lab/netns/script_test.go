@@ -15,6 +15,7 @@ func TestScripts(t *testing.T) {
 		{"lab", labScript(), `link set lo up
 link add lab0 address 02:1a:ac:1f:00:01 type bridge
 address add 172.31.0.1/24 dev lab0
+address add fd00:172:31::1/64 dev lab0 nodad
 link set lab0 up
 `},
 		{"port", portScript(h, "deployer-lab-x.m1"), `link add m1 type veth peer name eth0 address 02:1a:ac:1f:00:0b netns deployer-lab-x.m1
@@ -22,8 +23,10 @@ link set m1 master lab0 up
 `},
 		{"host", hostScript(h), `link set lo up
 address add 172.31.0.11/24 dev eth0
+address add fd00:172:31::11/64 dev eth0 nodad
 link set eth0 up
 route add default via 172.31.0.1
+route add default via fd00:172:31::1
 `},
 	} {
 		if d := cmp.Diff(c.want, c.got); d != "" {

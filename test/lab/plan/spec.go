@@ -26,6 +26,9 @@ type Host struct {
 	Address netip.Addr `json:"address"`
 }
 
+// IPv6 is the host's IPv6 address: fd00:172:31::11 for 172.31.0.11.
+func (h Host) IPv6() netip.Addr { return ipv6(h.Address) }
+
 // MaxHosts is the number of addresses from firstHost to the end of a lab's /24.
 const MaxHosts = 200
 
@@ -87,6 +90,18 @@ func Subnet() netip.Prefix { return netip.MustParsePrefix("172.31.0.0/24") }
 // Controller is the address of the lab's own namespace, where deployer runs,
 // and the default gateway of the hosts. No route leads out of the lab.
 func Controller() netip.Addr { return netip.MustParseAddr("172.31.0.1") }
+
+// SubnetIPv6 is the IPv6 network of every lab.
+func SubnetIPv6() netip.Prefix { return netip.MustParsePrefix("fd00:172:31::/64") }
+
+// ControllerIPv6 is the IPv6 address of the lab's own namespace.
+func ControllerIPv6() netip.Addr { return ipv6(Controller()) }
+
+// ipv6 returns the IPv6 address that ends in the decimal digits of the last byte of a.
+func ipv6(a netip.Addr) netip.Addr {
+	b := a.As4()
+	return netip.MustParseAddr(fmt.Sprintf("fd00:172:31::%d", b[3]))
+}
 
 func hostAddress(index int) netip.Addr {
 	a := Subnet().Addr().As4()
