@@ -67,6 +67,16 @@ func isHost(s string) bool {
 	return err == nil || len(s) <= 254 && looseName.MatchString(s)
 }
 
+// arePrefixes reports whether a text is a list of ranges, as the flags of Kubernetes have it.
+func arePrefixes(s string) bool {
+	for part := range strings.SplitSeq(s, ",") {
+		if _, err := netip.ParsePrefix(part); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 func nodeFault(s string) error     { return kubernetesFault(content.IsDNS1123Subdomain(s)) }
 func labelKeyFault(s string) error { return kubernetesFault(content.IsLabelKey(s)) }
 func labelFault(s string) error    { return kubernetesFault(content.IsLabelValue(s)) }

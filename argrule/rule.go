@@ -66,6 +66,7 @@ var rules = map[string]rule{
 	"revision":   matches("a branch, tag or commit", `^[^-\s~^:?*\[\\][^\s~^:?*\[\\]*$`), // git-check-ref-format(1)
 	"address":    fits("an IP address", func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }),
 	"prefix":     fits("a range of addresses such as 10.0.0.0/16", func(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }),
+	"prefixes":   fits("ranges of addresses separated by commas, such as 10.0.0.0/16,fd00::/56", arePrefixes),
 	"endpoint":   fits("an IP address with a port, such as 10.0.0.1:6443", func(s string) bool { _, err := netip.ParseAddrPort(s); return err == nil }),
 	"hostname":   fits("a host name of lower case letters, digits, dashes and dots, with at most 63 characters in each part", isHostname),
 	"host":       fits("a host name or an IP address", isHost),

@@ -35,6 +35,7 @@ func TestCheck(t *testing.T) {
 		"repository":  {[]string{"https://a/b.git", "git@a:b", "/srv/a b.git"}, []string{"--upload-pack=x", " a", "a\nb"}},
 		"revision":    {[]string{"main", "v1.2", "feature/a"}, []string{"-x", "a b", "a..b~1", "a:b"}},
 		"address":     {[]string{"10.0.0.1", "::1"}, []string{"10.0.0", "localhost", "10.0.0.1/24"}},
+		"prefixes":    {[]string{"10.0.0.0/16", "10.0.0.0/16,fd00::/64"}, []string{"10.0.0.0/16,", "10.0.0.0/16 fd00::/64"}},
 		"prefix":      {[]string{"10.0.0.0/16", "fd00::/64"}, []string{"10.0.0.0", "10.0.0.0/33", "a/8"}},
 		"endpoint":    {[]string{"10.0.0.1:6443", "[fd00::1]:53"}, []string{"10.0.0.1", "a:80", "10.0.0.1:99999", "10.0.0.1:"}},
 		"hostname":    {[]string{"m1", "m1.example.org"}, []string{"M1", "a_b", "-a", "a..b", strings.Repeat("a", 64)}},

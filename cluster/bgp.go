@@ -31,6 +31,7 @@ const sessionsPerNode = 2
 type Speaker struct {
 	Name   string
 	IP     netip.Addr
+	Second netip.Addr // address of the other family in a dual-stack cluster; the zero Addr without one
 	Master bool
 }
 
@@ -190,6 +191,7 @@ func addressNumber(ip netip.Addr) uint32 {
 func (t Routes) node(name string, asn uint32) BGP {
 	id := t.ids[name]
 	out := BGP{ASN: asn, RouterID: id, IsReflector: slices.Contains(t.Reflectors, name), Peers: []Peer{}}
+	out.IPv4, out.IPv6 = t.speakers[name].byFamily()
 	if out.IsReflector {
 		// Each reflector has a cluster id of its own: two reflectors with one id would drop each
 		// other's routes, and a client of only one of them would miss routes.
@@ -197,7 +199,9 @@ func (t Routes) node(name string, asn uint32) BGP {
 	}
 	for _, p := range t.Peers[name] {
 		s := t.speakers[p]
-		out.Peers = append(out.Peers, Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p], Reflector: slices.Contains(t.Reflectors, p), Master: s.Master})
+		peer := Peer{Name: p, IP: s.IP.String(), RouterID: t.ids[p], Client: t.clients[name][p], Reflector: slices.Contains(t.Reflectors, p), Master: s.Master}
+		peer.IPv4, peer.IPv6 = s.byFamily()
+		out.Peers = append(out.Peers, peer)
 	}
 	return out
 }
@@ -210,7 +214,7 @@ func (r *resolver) topology() Routes {
 	var speakers []Speaker
 	for _, h := range r.hosts {
 		if h.isNode() {
-			speakers = append(speakers, Speaker{Name: h.Name, IP: h.ip(), Master: h.has(RoleMaster)})
+			speakers = append(speakers, Speaker{Name: h.Name, IP: h.ip(), Second: h.second(r.spec.families()), Master: h.has(RoleMaster)})
 		}
 	}
 	n := r.spec.Network

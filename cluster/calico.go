@@ -88,7 +88,7 @@ func (r *resolver) calico() Calico {
 	s := r.spec.Network.Calico
 	ipip, vxlan := modes(s.Encapsulation)
 	out.Backend = backend(s.Encapsulation)
-	pool := ResolvedPool{Name: defaultPool, CIDR: r.spec.PodCIDR, BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
+	pool := ResolvedPool{Name: defaultPool, CIDR: SplitList(r.spec.PodCIDR)[0], BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
 	out.Pools = append(out.Pools, pool)
 	for _, p := range s.Pools {
 		pool.Name, pool.CIDR, pool.BlockSize = p.Name, p.CIDR, p.BlockSize

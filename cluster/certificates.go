@@ -174,6 +174,7 @@ func nodeCertificates(c *Cluster, n Node) []Certificate {
 	serving := leaf(AuthorityCluster, "kubelet-serving", identity, "server")
 	serving.Orgs = []string{"system:nodes"}
 	serving.DNS, serving.IPs = localSANs(n)
+	serving.IPs = unique(append(serving.IPs, n.IPs...))
 	out := []Certificate{client.in(dirKubeletPKI), serving.in(dirKubeletPKI)}
 	if n.RunsKubeProxy {
 		out = append(out, leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client").in(dirKubeProxyPKI))
@@ -234,11 +235,12 @@ func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 	for _, domain := range c.DNS.domains() {
 		names = append(names, "kubernetes.default.svc."+domain)
 	}
-	ips = append(ips, c.ServiceIP)
+	ips = append(ips, n.IPs...)
+	ips = append(ips, nthAddresses(c.ServiceCIDRs, 1)...)
 	further := []string{n.ExternalAddress, c.API.VirtualIP.Address}
 	for _, p := range c.Proxies {
 		names = append(names, p)
-		ips = append(ips, c.Nodes[p].IP)
+		ips = append(ips, c.Nodes[p].IPs...)
 		further = append(further, c.Nodes[p].ExternalAddress)
 	}
 	for _, san := range append(further, c.API.SANs...) {

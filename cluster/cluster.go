@@ -6,9 +6,10 @@ package cluster
 type Cluster struct {
 	Name         string               `json:"name"` // name of the cluster; part of the names of contexts and of the etcd token
 	Versions     VersionSet           `json:"versions"`
-	PodCIDRs     []string             `json:"pod_cidrs"`     // ranges of pod addresses; one family today, the list is the shape of dual-stack
-	ServiceCIDRs []string             `json:"service_cidrs"` // ranges of Service addresses; one family today
-	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's pod range, in bits
+	PodCIDRs     []string             `json:"pod_cidrs"`     // ranges of pod addresses, one for each family; the first is the family of primary addresses
+	ServiceCIDRs []string             `json:"service_cidrs"` // ranges of Service addresses, in the families of pod_cidrs
+	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's pod range in the first of pod_cidrs, in bits
+	NodePrefixes []int                `json:"node_prefixes"` // prefix length of each node's pod range in each of pod_cidrs, in bits
 	ServiceIP    string               `json:"service_ip"`    // address of the Service kubernetes.default
 	Masters      []string             `json:"masters"`       // names of the masters, in inventory order
 	Minions      []string             `json:"minions"`       // names of the minions, in inventory order
@@ -63,6 +64,7 @@ type DNS struct {
 	Domain           string   `json:"domain"`             // domain of the names of Services
 	FormerDomains    []string `json:"former_domains"`     // domains that the cluster had before, whose names are still answered and whose tokens are accepted
 	IP               string   `json:"ip"`                 // address of the Service kube-dns
+	IPs              []string `json:"ips"`                // addresses of the Service kube-dns, one for each family
 	Replicas         int      `json:"replicas"`           // number of CoreDNS pods
 	CacheSeconds     int      `json:"cache_seconds"`      // maximum time in seconds for which an answer is cached
 	CacheSize        int      `json:"cache_size"`         // number of cached answers, for successes and for denials each

@@ -19,7 +19,7 @@ func kubeletFlags(n Node) map[string]string {
 		"config":            kubeletConfigFile,
 		"kubeconfig":        dirKubernetes + "/kubelet.conf",
 		"hostname-override": n.Name,
-		"node-ip":           n.IP,
+		"node-ip":           strings.Join(n.IPs, ","),
 	}
 }
 
@@ -109,8 +109,11 @@ func kubeletSysctls() map[string]string {
 	}
 }
 
-// ipForward is the kernel setting with which a node routes packets.
-const ipForward = "net.ipv4.ip_forward"
+// The kernel settings with which a node routes packets.
+const (
+	ipForward  = "net.ipv4.ip_forward"
+	ip6Forward = "net.ipv6.conf.all.forwarding"
+)
 
 // The bounds of the kernel's table of neighbours: entries that are never removed, entries above which
 // they are removed after 5 s, and entries at most.
@@ -125,6 +128,9 @@ const (
 func sysctls(s Spec, size SizeProfile) map[string]string {
 	out := kubeletSysctls()
 	out[ipForward] = "1" // pods are routed
+	if s.hasIPv6() {
+		out[ip6Forward] = "1"
+	}
 	// kubelet, containerd and pods soon use up the default of 128 instances for root, and
 	// then fail with "too many open files". kind's documentation names 512 and 524288 for a
 	// few nodes on one machine (known issues, "Pod errors").
@@ -135,6 +141,11 @@ func sysctls(s Spec, size SizeProfile) map[string]string {
 	// costs nothing.
 	if size.Name == SizeLarge || size.Name == SizeXLarge {
 		out[neighborsKept], out[neighborsSoft], out[neighborsMost] = "4096", "8192", "16384"
+		if s.hasIPv6() {
+			for _, name := range []string{neighborsKept, neighborsSoft, neighborsMost} {
+				out[strings.Replace(name, "ipv4", "ipv6", 1)] = out[name]
+			}
+		}
 	}
 	maps.Copy(out, s.Sysctls)
 	return out

@@ -29,8 +29,7 @@ func (r *resolver) containerdProxy() ContainerdProxy {
 	}
 	direct := s.NoProxy
 	if len(direct) == 0 {
-		direct = []string{"localhost", "127.0.0.0/8", "::1", r.spec.PodCIDR, r.spec.ServiceCIDR}
-		direct = append(direct, hostNetworks(r.hosts)...)
+		direct = slices.Concat([]string{"localhost", "127.0.0.0/8", "::1"}, SplitList(r.spec.PodCIDR), SplitList(r.spec.ServiceCIDR), hostNetworks(r.hosts))
 		direct = append(direct, ".svc")
 		for _, domain := range append([]string{r.spec.DNS.Domain}, r.spec.DNS.FormerDomains...) {
 			direct = append(direct, "."+domain)
@@ -46,17 +45,15 @@ func (r *resolver) containerdProxy() ContainerdProxy {
 func hostNetworks(hosts []Host) []string {
 	var out []string
 	for _, h := range hosts {
-		addr := h.ip().WithZone("")
-		if !addr.IsValid() {
-			continue // a name
-		}
-		bits := 24
-		if addr.Is6() {
-			bits = 64
-		}
-		prefix, err := addr.Prefix(bits)
-		if err == nil && !slices.Contains(out, prefix.String()) {
-			out = append(out, prefix.String())
+		for _, addr := range h.ips() { // none of a name
+			bits := 24
+			if addr.Is6() {
+				bits = 64
+			}
+			prefix, err := addr.WithZone("").Prefix(bits)
+			if err == nil && !slices.Contains(out, prefix.String()) {
+				out = append(out, prefix.String())
+			}
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"net/netip"
 	"time"
 
 	"deployer/limit"
@@ -24,7 +23,10 @@ func (s Spec) WithDefaults() Spec {
 	// Services (its default), 10.244.0.0 for pods (what most of its guides use).
 	s.PodCIDR = cmp.Or(s.PodCIDR, defaultPodCIDR)
 	s.ServiceCIDR = cmp.Or(s.ServiceCIDR, "10.96.0.0/16")
-	s.NodePrefix = cmp.Or(s.NodePrefix, defaultNodePrefix(s.PodCIDR))
+	// 24: 253 addresses for 110 pods, so that an address rests before it is used again.
+	s.NodePrefix = cmp.Or(s.NodePrefix, 24)
+	// One subnet, as Kubernetes' own default (kube-controller-manager, --node-cidr-mask-size-ipv6).
+	s.NodePrefixIPv6 = cmp.Or(s.NodePrefixIPv6, 64)
 	s.Size = cmp.Or(s.Size, SizeAuto)
 	// 110 pods is the kubelet's default and what Kubernetes is tested with:
 	// kubernetes.io/docs/setup/best-practices/cluster-large.
@@ -163,16 +165,6 @@ func (v Versions) or(d Versions) Versions {
 		HAProxy:    cmp.Or(v.HAProxy, d.HAProxy),
 		Calico:     cmp.Or(v.Calico, d.Calico),
 	}
-}
-
-// defaultNodePrefix is 24 for IPv4: 253 addresses for 110 pods, so that an
-// address rests before it is used again. For IPv6 it is 64, one subnet.
-func defaultNodePrefix(podCIDR string) int {
-	p, err := netip.ParsePrefix(podCIDR)
-	if err == nil && p.Addr().Is6() {
-		return 64
-	}
-	return 24
 }
 
 func orTrue(b *bool) *bool {

@@ -20,7 +20,7 @@ const (
 type Host struct {
 	Name            string            // name of the host and of its Kubernetes node; unique
 	Address         string            // address of the SSH server: an IP address or a name
-	NodeAddress     string            // IP address at which the other hosts reach the host; empty when it is Address
+	NodeAddress     string            // IP address at which the other hosts reach the host, and one of the other family after a comma; empty when it is Address
 	ExternalAddress string            // IP address or name at which clients outside of the cluster reach the host; empty when it is that of the node
 	Roles           []string          // roles of the host, each one of the Role constants
 	Overrides       map[string]any    // settings by component, merged from groups and host
@@ -36,11 +36,24 @@ func (h Host) isNode() bool { return h.has(RoleMaster) || h.has(RoleMinion) }
 // ip returns the address at which the other hosts reach the host; the zero Addr when it is not an
 // IP address.
 func (h Host) ip() netip.Addr {
-	a, err := netip.ParseAddr(cmp.Or(h.NodeAddress, h.Address))
-	if err != nil {
-		return netip.Addr{}
+	if all := h.ips(); len(all) > 0 {
+		return all[0]
 	}
-	return a.Unmap()
+	return netip.Addr{}
+}
+
+// ips returns the addresses of the host, the one at which the other hosts reach it first; none when
+// one of them is not an IP address.
+func (h Host) ips() []netip.Addr {
+	var out []netip.Addr
+	for _, text := range SplitList(cmp.Or(h.NodeAddress, h.Address)) {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil
+		}
+		out = append(out, a.Unmap())
+	}
+	return out
 }
 
 // placement lists the hosts of each function, names in inventory order.

@@ -40,7 +40,7 @@ func (r *resolver) hostFirewall() HostFirewall {
 				members = append(members, h)
 			}
 		}
-		kubelet = slices.Concat(kubelet, hostNetworks(members), []string{r.spec.PodCIDR})
+		kubelet = slices.Concat(kubelet, hostNetworks(members), SplitList(r.spec.PodCIDR))
 	}
 	return HostFirewall{Enabled: spec.Enabled, Etcd: firewallSources(etcd), Kubelet: firewallSources(kubelet)}
 }

@@ -6,6 +6,7 @@ type Node struct {
 	Name            string   `json:"name"`             // name of the host in the inventory, and of its Kubernetes node
 	Address         string   `json:"address"`          // address of the SSH server, as the inventory has it
 	IP              string   `json:"ip"`               // address at which the other hosts reach the host, in canonical form
+	IPs             []string `json:"ips"`              // addresses of the host in the families of the pods, ip first
 	ExternalAddress string   `json:"external_address"` // address or name at which clients outside of the cluster reach the host; empty when it is ip
 	Roles           []string `json:"roles"`            // roles of the host, including etcd where the rules of placement add it, and node
 	IsMaster        bool     `json:"is_master"`        // true when the host runs the control plane
@@ -106,6 +107,8 @@ type Image struct {
 type BGP struct {
 	ASN         uint32 `json:"asn"`          // number of the autonomous system
 	RouterID    string `json:"router_id"`    // router id as a dotted quad
+	IPv4        string `json:"ipv4"`         // address of the node in sessions that carry IPv4 routes; empty without any
+	IPv6        string `json:"ipv6"`         // address of the node in sessions that carry IPv6 routes; empty without any
 	ClusterID   string `json:"cluster_id"`   // cluster id of a route reflector, which is its router id; empty on other nodes
 	IsReflector bool   `json:"is_reflector"` // true when the node is a route reflector
 	Peers       []Peer `json:"peers"`        // BGP sessions of the node
@@ -115,6 +118,8 @@ type BGP struct {
 type Peer struct {
 	Name      string `json:"name"`      // name of the peer host
 	IP        string `json:"ip"`        // address of the peer host
+	IPv4      string `json:"ipv4"`      // address of the peer in the session that carries IPv4 routes; empty for none
+	IPv6      string `json:"ipv6"`      // address of the peer in the session that carries IPv6 routes; empty for none
 	RouterID  string `json:"router_id"` // router id of the peer
 	Client    bool   `json:"client"`    // true when this node reflects routes for the peer
 	Reflector bool   `json:"reflector"` // true when the peer reflects routes of other nodes

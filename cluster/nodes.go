@@ -9,11 +9,11 @@ import (
 
 // basicNode returns the settings of a host that do not depend on other hosts.
 func (r *resolver) basicNode(h Host, t Routes) Node {
-	ip := h.ip()
 	n := Node{
 		Name:            h.Name,
 		Address:         h.Address,
-		IP:              ip.String(),
+		IP:              h.ip().String(),
+		IPs:             h.addresses(r.spec.families()),
 		ExternalAddress: externalAddress(h),
 		IsMaster:        h.has(RoleMaster),
 		IsMinion:        h.has(RoleMinion),
@@ -103,15 +103,17 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	return n
 }
 
-// proxyListen returns the listening address of a host's proxy: loopback for the node
-// itself, the host's address for clients outside.
+// proxyListen returns the listening addresses of a host's proxy: loopback for the node
+// itself, the host's addresses for clients outside.
 func (r *resolver) proxyListen(n Node) []string {
 	out := []string{}
 	if n.RunsLocalProxy {
 		out = append(out, hostPort(localAddress, r.spec.API.Port))
 	}
 	if n.RunsExternalProxy {
-		out = append(out, hostPort(n.IP, r.spec.Proxy.Port))
+		for _, ip := range n.IPs {
+			out = append(out, hostPort(ip, r.spec.Proxy.Port))
+		}
 	}
 	return out
 }

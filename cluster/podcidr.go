@@ -3,14 +3,15 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
 // PodRange is the known state of one node's range of pod addresses.
 type PodRange struct {
 	Name   string
-	OnHost string // range in the host's network configuration; empty: none
-	InAPI  string // podCIDR of the Node object; empty: none
+	OnHost string // ranges in the host's network configuration, separated by commas; empty: none
+	InAPI  string // ranges of the Node object, separated by commas; empty: none
 	IsNode bool   // true when the Node object exists
 	// Gone means that the inventory no longer has this host, but the API still has its Node.
 	// Its range stays taken until the Node is deleted.
@@ -20,8 +21,35 @@ type PodRange struct {
 // PodCIDRs maps each node to its range. Moved are the nodes that lose their range, with
 // the reason.
 type PodCIDRs struct {
-	Ranges map[string][]string `json:"ranges"` // ranges by node; one family today
+	Ranges map[string][]string `json:"ranges"` // ranges by node, one for each family
 	Moved  map[string]string   `json:"moved"`
+}
+
+// AllocatePodRanges gives each node a range in each of the cluster's ranges, as [AllocatePodCIDRs]
+// does for one.
+func (c *Cluster) AllocatePodRanges(nodes []PodRange) (PodCIDRs, error) {
+	out := PodCIDRs{Ranges: map[string][]string{}, Moved: map[string]string{}}
+	for i, pods := range c.PodCIDRs {
+		family := FamilyOf(pods)
+		of := slices.Clone(nodes)
+		for j, n := range nodes {
+			of[j].OnHost, of[j].InAPI = OfFamily(n.OnHost, family), OfFamily(n.InAPI, family)
+		}
+		one, err := AllocatePodCIDRs(pods, c.NodePrefixes[i], of)
+		if err != nil {
+			return PodCIDRs{}, err
+		}
+		for name, ranges := range one.Ranges {
+			out.Ranges[name] = append(out.Ranges[name], ranges...)
+		}
+		for name, why := range one.Moved {
+			if first := out.Moved[name]; first != "" {
+				why = first + "; " + why
+			}
+			out.Moved[name] = why
+		}
+	}
+	return out, nil
 }
 
 // AllocatePodCIDRs gives each node its range: what a node has is kept, and a new

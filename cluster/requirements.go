@@ -40,6 +40,9 @@ type Requirement struct {
 // order.
 func Requirements(c *Cluster, n Node) []Requirement {
 	out := []Requirement{{Kind: RequireAddress, Name: n.IP, Address: n.IP, Why: "the host's components listen there and the other hosts reach it there"}}
+	for _, ip := range n.IPs[min(1, len(n.IPs)):] {
+		out = append(out, Requirement{Kind: RequireAddress, Name: ip, Address: ip, Why: "the node has this address in the second family of the pods"})
+	}
 	out = append(out, portRequirements(c, n)...)
 	out = append(out, sizeRequirements(c, n)...)
 	if n.IsNode {

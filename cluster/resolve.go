@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 )
 
@@ -73,9 +72,7 @@ func proxyPort(spec Spec, p placement) int {
 
 func (r *resolver) clusterWide() {
 	s := r.spec
-	services := netip.MustParsePrefix(s.ServiceCIDR)
-	serviceIP, _ := nthAddr(services, 1)
-	dnsIP, _ := nthAddr(services, 10)
+	services := SplitList(s.ServiceCIDR)
 	size := profileOf(s.Size, len(r.place.nodes), r.schedulableNodes(), s.Kubelet.MaxPods)
 	size.EtcdQuotaBytes = cmp.Or(s.Etcd.QuotaBackendBytes, size.EtcdQuotaBytes)
 	size.ProxyConnections = cmp.Or(s.Proxy.WorkerConnections, size.ProxyConnections)
@@ -83,15 +80,16 @@ func (r *resolver) clusterWide() {
 	r.out = &Cluster{
 		Name:         s.Name,
 		Versions:     versionSet(s),
-		PodCIDRs:     []string{s.PodCIDR},
-		ServiceCIDRs: []string{s.ServiceCIDR},
-		NodePrefix:   s.NodePrefix,
-		ServiceIP:    serviceIP.String(),
+		PodCIDRs:     SplitList(s.PodCIDR),
+		ServiceCIDRs: services,
+		NodePrefix:   s.nodePrefixes()[0],
+		NodePrefixes: s.nodePrefixes(),
+		ServiceIP:    nthAddresses(services, 1)[0],
 		Masters:      orEmpty(r.place.masters),
 		Minions:      orEmpty(r.place.minions),
 		NodeNames:    orEmpty(r.place.nodes),
 		Proxies:      orEmpty(r.place.proxies),
-		DNS:          size.dns(s.DNS, dnsIP.String()),
+		DNS:          size.dns(s.DNS, nthAddresses(services, 10)),
 		Size:         size,
 		API:          r.api(),
 		Etcd:         r.etcd(),

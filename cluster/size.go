@@ -146,12 +146,13 @@ func dnsMemory(nodes, maxPods int) (request, limit int) {
 }
 
 // dns resolves the DNS section against the profile.
-func (p SizeProfile) dns(spec DNSSpec, ip string) DNS {
+func (p SizeProfile) dns(spec DNSSpec, ips []string) DNS {
 	limit := cmp.Or(spec.MemoryLimit, p.DNSMemoryLimitMiB)
 	return DNS{
 		Domain:           spec.Domain,
 		FormerDomains:    append([]string{}, spec.FormerDomains...),
-		IP:               ip,
+		IP:               ips[0],
+		IPs:              ips,
 		Replicas:         cmp.Or(spec.Replicas, p.DNSReplicas),
 		CacheSeconds:     int(spec.CacheTTL.Seconds()),
 		CacheSize:        spec.CacheSize,

@@ -5,33 +5,34 @@ import "time"
 // Spec is the `cluster:` section of an inventory. Zero values mean the default;
 // [Spec.WithDefaults] sets it and names the reason for each.
 type Spec struct {
-	Name          string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
-	Kubernetes    string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
-	Versions      Versions          `yaml:"versions" doc:"Versions of the components around Kubernetes; default: those that were tested with the Kubernetes version."`
-	PodCIDR       string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from."`
-	ServiceCIDR   string            `yaml:"service_cidr" default:"10.96.0.0/16" doc:"Range of Service addresses; the first is the API's, the tenth the DNS server's."`
-	NodePrefix    int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 for IPv4 (253 pods), 64 for IPv6."`
-	DNS           DNSSpec           `yaml:"dns" doc:"The DNS server inside the cluster."`
-	API           APISpec           `yaml:"api" doc:"The Kubernetes API server."`
-	Certificates  CertificatesSpec  `yaml:"certificates" doc:"Lifetimes of certificates."`
-	Encryption    EncryptionSpec    `yaml:"encryption" doc:"Encryption of what etcd stores."`
-	Etcd          EtcdSpec          `yaml:"etcd" doc:"The etcd cluster."`
-	LeaderElect   LeaderSpec        `yaml:"leader_election" doc:"Leader election of controller manager and scheduler."`
-	Proxy         ProxySpec         `yaml:"proxy" doc:"The API proxy on nodes without an API server and on hosts of role proxy."`
-	Network       NetworkSpec       `yaml:"network" doc:"The pod network."`
-	KubeProxy     KubeProxySpec     `yaml:"kube_proxy" doc:"kube-proxy."`
-	Containerd    ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
-	Kubelet       KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
-	Addons        []AddonSpec       `yaml:"addons" doc:"Objects of Kubernetes that deployer applies in this order, after the cluster's own; objects and add-ons that the inventory no longer has are removed."`
-	Schedulable   *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
-	Size          string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile, which sets limits and rates of the components; auto selects it by the number of nodes."`
-	Sysctls       map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; a setting of both has the value given here."`
-	Overrides     map[string]any    `yaml:"overrides" doc:"Settings by component that deployer does not set or does not depend on; others are errors that name the setting of the inventory to use. Components are apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
-	Unmanaged     []string          `yaml:"unmanaged_nodes" doc:"Nodes of the cluster that the inventory does not name because other programs manage them, such as virtual nodes: names, or patterns with * for any text and ? for one character. All other nodes that the inventory does not name end a run before it changes anything."`
-	Rollout       RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
-	Maintenance   MaintenanceSpec   `yaml:"maintenance" doc:"Hooks around work on nodes in use."`
-	AllowUntested bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions that are not in the table of tested versions."`
-	AllowSingleRR bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
+	Name           string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
+	Kubernetes     string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
+	Versions       Versions          `yaml:"versions" doc:"Versions of the components around Kubernetes; default: those that were tested with the Kubernetes version."`
+	PodCIDR        string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from. With an IPv6 range after a comma, as in 10.244.0.0/16,fd00:10:244::/56, pods have addresses of both families (dual stack)."`
+	ServiceCIDR    string            `yaml:"service_cidr" default:"10.96.0.0/16" doc:"Range of Service addresses; the first is the API's, the tenth the DNS server's. In a dual-stack cluster one range of each family, as in 10.96.0.0/16,fd00:10:96::/112."`
+	NodePrefix     int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 (253 pods)."`
+	NodePrefixIPv6 int               `yaml:"node_prefix_ipv6" default:"64" doc:"Prefix length of the part of the IPv6 range in pod_cidr that each node gets; at most 16 more than that of the range, as Kubernetes has it."`
+	DNS            DNSSpec           `yaml:"dns" doc:"The DNS server inside the cluster."`
+	API            APISpec           `yaml:"api" doc:"The Kubernetes API server."`
+	Certificates   CertificatesSpec  `yaml:"certificates" doc:"Lifetimes of certificates."`
+	Encryption     EncryptionSpec    `yaml:"encryption" doc:"Encryption of what etcd stores."`
+	Etcd           EtcdSpec          `yaml:"etcd" doc:"The etcd cluster."`
+	LeaderElect    LeaderSpec        `yaml:"leader_election" doc:"Leader election of controller manager and scheduler."`
+	Proxy          ProxySpec         `yaml:"proxy" doc:"The API proxy on nodes without an API server and on hosts of role proxy."`
+	Network        NetworkSpec       `yaml:"network" doc:"The pod network."`
+	KubeProxy      KubeProxySpec     `yaml:"kube_proxy" doc:"kube-proxy."`
+	Containerd     ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
+	Kubelet        KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
+	Addons         []AddonSpec       `yaml:"addons" doc:"Objects of Kubernetes that deployer applies in this order, after the cluster's own; objects and add-ons that the inventory no longer has are removed."`
+	Schedulable    *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
+	Size           string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile, which sets limits and rates of the components; auto selects it by the number of nodes."`
+	Sysctls        map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; a setting of both has the value given here."`
+	Overrides      map[string]any    `yaml:"overrides" doc:"Settings by component that deployer does not set or does not depend on; others are errors that name the setting of the inventory to use. Components are apiserver, controller_manager, scheduler, kubelet, kube_proxy, containerd, etcd; each may have extra_args, and version for a release other than the cluster's; groups and hosts may have overrides of their own."`
+	Unmanaged      []string          `yaml:"unmanaged_nodes" doc:"Nodes of the cluster that the inventory does not name because other programs manage them, such as virtual nodes: names, or patterns with * for any text and ? for one character. All other nodes that the inventory does not name end a run before it changes anything."`
+	Rollout        RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
+	Maintenance    MaintenanceSpec   `yaml:"maintenance" doc:"Hooks around work on nodes in use."`
+	AllowUntested  bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions that are not in the table of tested versions."`
+	AllowSingleRR  bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
 }
 
 // Versions lists the releases of the components around Kubernetes.

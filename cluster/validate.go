@@ -81,14 +81,21 @@ func (c *checker) checkHosts() {
 			c.add("bad-address", h.Name, "address %q is not an IP address: the cluster's hosts know each other by address, so write the one that the others reach, or add it as node_address", h.Address)
 			continue
 		}
-		if ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() {
-			c.add("bad-address", h.Name, "address %s cannot be reached by other hosts: write the one that the others reach, or add it as node_address", ip)
+		for _, ip := range h.ips() {
+			if ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() {
+				c.add("bad-address", h.Name, "address %s cannot be reached by other hosts: write the one that the others reach, or add it as node_address", ip)
+			}
 		}
-		if first, taken := byAddress[ip.String()]; taken {
-			c.add("duplicate-address", h.Name, "address %s is that of %s too: correct one of them, or give each a node_address when SSH reaches both at one address", ip, first)
-			continue
+		if all := h.ips(); len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
+			c.add("bad-address", h.Name, "node_address %s has two addresses of one family: write one address, or one of IPv4 and one of IPv6", h.NodeAddress)
 		}
-		byAddress[ip.String()] = h.Name
+		for _, ip := range h.ips() {
+			if first, taken := byAddress[ip.String()]; taken {
+				c.add("duplicate-address", h.Name, "address %s is that of %s too: correct one of them, or give each a node_address when SSH reaches both at one address", ip, first)
+				continue
+			}
+			byAddress[ip.String()] = h.Name
+		}
 	}
 }
 
@@ -134,7 +141,7 @@ func (c *checker) checkSysctls() {
 		if !sysctlName.MatchString(name) || strings.TrimSpace(value) == "" || strings.ContainsAny(value, "\r\n") {
 			c.add("bad-sysctl", "cluster.sysctls", "%s = %q is no kernel setting: write a name such as net.core.somaxconn and a value of one line", name, value)
 		}
-		if strings.ReplaceAll(name, "/", ".") == ipForward && value != "1" {
+		if setting := strings.ReplaceAll(name, "/", "."); value != "1" && (setting == ipForward || setting == ip6Forward && c.spec.hasIPv6()) {
 			c.add("fixed-sysctl", "cluster.sysctls", "%s must be 1, or no packet reaches a pod: leave it out", name)
 		}
 		if want, isFixed := fixed[name]; isFixed && c.spec.Sysctls[name] != want {

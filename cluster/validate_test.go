@@ -83,6 +83,27 @@ var brokenClusters = []struct {
 	{"hosts in services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "172.31.0.0/16" }, "overlap cluster.service_cidr", "of host m1"},
 	{"two families", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "fd00::/112" }, "mixed-families cluster.service_cidr", "different families"},
 	{"IPv6 pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR, s.ServiceCIDR = "fd00:1::/48", "fd00::/112" }, "ipv6-pods cluster.pod_cidr", "use an IPv4 range"},
+	{"IPv6 first", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.PodCIDR, s.ServiceCIDR = "fd00:1::/56,10.244.0.0/16", "fd00:2::/112,10.96.0.0/16"
+	}), "ipv6-pods cluster.pod_cidr", "write it first"},
+	{"both families with Calico", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = "calico" }), "ipv6-pods cluster.pod_cidr", "the network plugin calico does not carry yet"},
+	{"a family twice", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.PodCIDR = "10.244.0.0/16,10.245.0.0/16" }), "same-family cluster.pod_cidr", "two ranges of one family"},
+	{"three ranges", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR += ",fd00:3::/112" }), "same-family cluster.service_cidr", "one of IPv4 and one of IPv6"},
+	{"an empty list of ranges", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR = "," }), "bad-cidr cluster.service_cidr", "has no range"},
+	{"Services of one family", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR = "10.96.0.0/16" }), "mixed-families cluster.service_cidr", "write a range of each family in both"},
+	{"IPv6 pods over Services", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR = "10.96.0.0/16,fd00:1::/112" }), "overlap cluster.service_cidr", "fd00:1::/112 overlaps pod_cidr fd00:1::/56"},
+	{"IPv6 pods over hosts", dualStack(func(_ *cluster.Spec, h []cluster.Host) { h[4].NodeAddress = "172.31.1.2,fd00:1::9" }), "overlap cluster.pod_cidr", "fd00:1::/56 holds the address fd00:1::9 of host n2"},
+	{"huge IPv6 Services", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR = "10.96.0.0/16,fd00:2::/64" }), "service-cidr-too-large cluster.service_cidr", "use /108 or smaller"},
+	{"IPv6 ranges too far apart", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.NodePrefixIPv6 = 80 }), "bad-node-prefix cluster.node_prefix_ipv6", "choose at most 72"},
+	{"IPv6 range too narrow", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.NodePrefixIPv6 = 50 }), "bad-node-prefix cluster.node_prefix_ipv6", "between 56 and 126"},
+	{"too few IPv6 ranges", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.NodePrefixIPv6 = 58 }), "pod-cidr-too-small cluster.pod_cidr", "4 ranges of /58, but there are 5 nodes: widen pod_cidr or raise node_prefix_ipv6"},
+	{"a node without IPv6", dualStack(func(_ *cluster.Spec, h []cluster.Host) { h[4].NodeAddress = "" }), "missing-address cluster.pod_cidr", "n2 and 0 other nodes have none: write both as node_address, as in node_address: 172.31.1.2,fd00::1"},
+	{"IPv6 of two nodes", dualStack(func(_ *cluster.Spec, h []cluster.Host) { h[4].NodeAddress = "172.31.1.2,fd00::2" }), "duplicate-address n2", "fd00::2 is that of m2 too"},
+	{"loopback of IPv6", dualStack(func(_ *cluster.Spec, h []cluster.Host) { h[4].NodeAddress = "172.31.1.2,::1" }), "bad-address n2", "::1 cannot be reached"},
+	{"two addresses of one family", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].NodeAddress = "172.31.1.2,172.31.1.9" }, "bad-address n2", "two addresses of one family"},
+	{"no IPv6 forwarding", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Sysctls = map[string]string{"net.ipv6.conf.all.forwarding": "0"}
+	}), "fixed-sysctl cluster.sysctls", "must be 1"},
 	{"IPv6 host", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "fd00:1::41" }, "mixed-families cluster.pod_cidr", "node n2"},
 	{"prefix too short", func(s *cluster.Spec, _ *[]cluster.Host) { s.NodePrefix = 8 }, "bad-node-prefix cluster.node_prefix", "between 16 and 30"},
 	{"too few ranges", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "10.244.0.0/22" }, "pod-cidr-too-small cluster.pod_cidr", "4 ranges of /24, but there are 5 nodes"},

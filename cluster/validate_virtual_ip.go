@@ -36,13 +36,15 @@ func (c *checker) checkVirtualIP() {
 // checkVirtualAddress compares the address with the hosts and the ranges of the cluster.
 func (c *checker) checkVirtualAddress(key string, address netip.Addr) {
 	for _, r := range []struct{ name, cidr string }{{"pod_cidr", c.spec.PodCIDR}, {"service_cidr", c.spec.ServiceCIDR}} {
-		if p, err := parseCIDR(r.cidr); err == nil && p.Contains(address) {
-			c.add("overlap", key, "%s is in %s %s: choose a free address of the hosts' network", address, r.name, p)
+		for _, text := range SplitList(r.cidr) {
+			if p, err := parseCIDR(text); err == nil && p.Contains(address) {
+				c.add("overlap", key, "%s is in %s %s: choose a free address of the hosts' network", address, r.name, p)
+			}
 		}
 	}
 	for _, h := range c.hosts {
 		ip := h.ip()
-		if ip == address {
+		if slices.Contains(h.ips(), address) {
 			c.add("duplicate-address", key, "%s is the address of host %s: choose an address that no host has", address, h.Name)
 		}
 		if ip.IsValid() && ip.Is4() != address.Is4() && slices.Contains(c.place.holders(), h.Name) {

@@ -15,7 +15,7 @@ type file struct {
 	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Source of binaries and images: upstream, a mirror, a directory or a bundle."`
 	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"SSH settings of all hosts."`
 	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may contain {{ }}, which is evaluated with the variables of the task that reads the variable."`
-	Network   network                      `yaml:"node_network" doc:"Network of the node addresses of hosts without node_address: deployer inventory addresses chooses the address that each host has in it, and records it beside the inventory."`
+	Network   network                      `yaml:"node_network" doc:"Network of the node addresses of hosts without node_address: deployer inventory addresses chooses the address that each host has in it, and records it beside the inventory. For both families, two networks separated by a comma."`
 	Interface networkInterface             `yaml:"node_interface" doc:"As node_network, by the name of the interface, such as eth1; with both, the address is on the interface and in the network."`
 	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
 	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
@@ -28,7 +28,7 @@ type freeSection = strictyaml.Section[map[string]any]
 
 type hostSection struct {
 	Address         string                  `yaml:"address" doc:"IP address or name of the SSH server, also with a port, as 198.51.100.7:2201; may hold ranges, one address for each host of the name; default: the host's name."`
-	NodeAddress     string                  `yaml:"node_address" doc:"IP address at which the other hosts of the cluster reach the host, which the node has on one of its interfaces; may hold ranges; default: address."`
+	NodeAddress     string                  `yaml:"node_address" doc:"IP address at which the other hosts of the cluster reach the host, which the node has on one of its interfaces; in a dual-stack cluster one of each family, as in 10.0.0.11,fd00::11; may hold ranges; default: address."`
 	Network         network                 `yaml:"node_network" doc:"Network of the node address of this host; overrides that of its groups and of all hosts."`
 	Interface       networkInterface        `yaml:"node_interface" doc:"Interface of the node address of this host; overrides that of its groups and of all hosts."`
 	ExternalAddress string                  `yaml:"external_address" doc:"IP address or name at which clients outside of the cluster reach the host: certificates of API servers are valid for it, and kubeconfigs for clients have it; may hold ranges; default: none, and clients use the node's address."`

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -77,7 +78,7 @@ func (b *builder) addresses(e strictyaml.Entry[hostSection], key, text string, n
 	if text == "" {
 		return none
 	}
-	out, err := Expand(strings.TrimSpace(text))
+	out, err := expandList(text)
 	switch {
 	case err != nil:
 		b.errorf(e.Pos, "%s of host %v", key, err)
@@ -88,6 +89,28 @@ func (b *builder) addresses(e strictyaml.Entry[hostSection], key, text string, n
 		return out
 	}
 	return none
+}
+
+// expandList expands an address, or several that are separated by commas. Several stand for a list
+// of one of each for each host.
+func expandList(text string) ([]string, error) {
+	var out []string
+	for i, part := range strings.Split(text, ",") {
+		all, err := Expand(strings.TrimSpace(part))
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			out = all
+			continue
+		case len(all) != len(out):
+			return nil, fmt.Errorf("%s has %s, and %s before the comma", strings.TrimSpace(part), plural(len(all), "address"), plural(len(out), "address"))
+		}
+		for j, address := range all {
+			out[j] += "," + address
+		}
+	}
+	return out, nil
 }
 
 // checkAddresses checks the addresses of the merged hosts. Several hosts may be behind one

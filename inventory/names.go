@@ -61,13 +61,24 @@ func checkAddress(key, address string) error {
 }
 
 // checkNodeAddress checks the address of a node, which the cluster's components take as an IP
-// address only.
-func checkNodeAddress(address string) error {
-	err := checkAddress("node_address", address)
-	if _, parse := netip.ParseAddr(address); err == nil && parse != nil {
-		return fmt.Errorf("node_address %q is a name; write the IP address that the host has on the network of the nodes", address)
+// address only, or one of each family, separated by a comma.
+func checkNodeAddress(list string) error {
+	families := map[bool]bool{}
+	for address := range strings.SplitSeq(list, ",") {
+		if err := checkAddress("node_address", address); err != nil {
+			return err
+		}
+		a, err := netip.ParseAddr(address)
+		if err != nil {
+			return fmt.Errorf("node_address %q is a name; write the IP address that the host has on the network of the nodes", address)
+		}
+		is4 := a.Unmap().Is4()
+		if families[is4] {
+			return fmt.Errorf("node_address %s has two addresses of one family; write one address, or one of IPv4 and one of IPv6", list)
+		}
+		families[is4] = true
 	}
-	return err
+	return nil
 }
 
 // sameAddress returns one text for all spellings of an address.

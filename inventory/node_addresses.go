@@ -15,25 +15,33 @@ import (
 	"deployer/strictyaml"
 )
 
-// network is a range of addresses.
+// network is a range of addresses, or one of IPv4 and one of IPv6, separated by a comma.
 type network string
 
-// UnmarshalYAML decodes a range whose address is its first one.
+// UnmarshalYAML decodes ranges whose address is their first one.
 func (w *network) UnmarshalYAML(n *yaml.Node) error {
-	p, err := netip.ParsePrefix(n.Value)
-	switch {
-	case n.Kind != yaml.ScalarNode || err != nil:
-		return fmt.Errorf("want a network such as 10.0.0.0/8, got %q", n.Value)
-	case p != p.Masked():
-		return fmt.Errorf("%s is not the first address of its network; write %s", p, p.Masked())
+	var all []string
+	families := map[bool]bool{}
+	for text := range strings.SplitSeq(n.Value, ",") {
+		p, err := netip.ParsePrefix(strings.TrimSpace(text))
+		switch {
+		case n.Kind != yaml.ScalarNode || err != nil:
+			return fmt.Errorf("want a network such as 10.0.0.0/8, got %q", n.Value)
+		case p != p.Masked():
+			return fmt.Errorf("%s is not the first address of its network; write %s", p, p.Masked())
+		case families[p.Addr().Is4()]:
+			return fmt.Errorf("%s has two networks of one family; write one network, or one of IPv4 and one of IPv6", n.Value)
+		}
+		families[p.Addr().Is4()] = true
+		all = append(all, p.String())
 	}
-	*w = network(p.String())
+	*w = network(strings.Join(all, ","))
 	return nil
 }
 
 // YAMLSchema describes the type to strictyaml.Schema.
 func (network) YAMLSchema() map[string]any {
-	return map[string]any{"type": "string", "pattern": "^[0-9a-fA-F.:]+/[0-9]+$"}
+	return map[string]any{"type": "string", "pattern": "^[0-9a-fA-F.:]+/[0-9]+( *, *[0-9a-fA-F.:]+/[0-9]+)?$"}
 }
 
 // networkInterface is the name of a network interface of Linux.
@@ -57,7 +65,7 @@ func (networkInterface) YAMLSchema() map[string]any {
 
 // NodeAddressChoice selects the node address of a host among the addresses that the host has.
 type NodeAddressChoice struct {
-	Network   string // range of the address; empty for any
+	Network   string // range of the address, or one of each family, separated by a comma; empty for any
 	Interface string // interface of the address; empty for any
 }
 
@@ -76,10 +84,26 @@ func (c NodeAddressChoice) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// Contains reports whether an address is in the network of the choice.
-func (c NodeAddressChoice) Contains(a netip.Addr) bool {
-	p, err := netip.ParsePrefix(c.Network)
-	return err != nil || p.Contains(a)
+// Networks returns the ranges of the addresses that are selected, one for each address. An invalid
+// one stands for any.
+func (c NodeAddressChoice) Networks() []netip.Prefix {
+	var out []netip.Prefix
+	for text := range strings.SplitSeq(c.Network, ",") {
+		p, _ := netip.ParsePrefix(text) // the inventory has checked it
+		out = append(out, p)
+	}
+	return out
+}
+
+// Contains reports whether addresses are in the networks of the choice, one in each, in their order.
+func (c NodeAddressChoice) Contains(addresses ...netip.Addr) bool {
+	networks := c.Networks()
+	for i, p := range networks {
+		if p.IsValid() && (i >= len(addresses) || !p.Contains(addresses[i])) {
+			return false
+		}
+	}
+	return len(addresses) == len(networks)
 }
 
 // NodeAddressesFile returns the path of the file beside an inventory that has the chosen node
@@ -95,12 +119,12 @@ const nodeAddressesHeader = `# Written by deployer inventory addresses: the node
 
 // FormatNodeAddresses returns the content of the file of the node addresses by host. Hosts come in
 // the given order.
-func FormatNodeAddresses(hosts []string, addresses map[string]netip.Addr) []byte {
+func FormatNodeAddresses(hosts []string, addresses map[string]string) []byte {
 	var b bytes.Buffer
 	b.WriteString(nodeAddressesHeader)
 	for _, h := range hosts {
 		if a, ok := addresses[h]; ok {
-			fmt.Fprintf(&b, "%s: %q\n", h, a.String())
+			fmt.Fprintf(&b, "%s: %q\n", h, a)
 		}
 	}
 	return b.Bytes()
@@ -149,16 +173,40 @@ func (b *builder) chooseNodeAddresses() {
 		if !ok {
 			continue
 		}
-		a, err := netip.ParseAddr(e.Value)
+		all, err := parseAddresses(e.Value)
 		switch {
 		case err != nil:
 			b.errorf(e.Pos, "%q of host %s is not an IP address; remove the line and run deployer inventory addresses", e.Value, h.Name)
-		case !h.NodeAddressChoice.Contains(a.Unmap()):
-			b.errorf(e.Pos, "the node address %s of host %s is not in its node_network %s; correct the network, or remove the line and run deployer inventory addresses", a, h.Name, h.NodeAddressChoice.Network)
+		case len(all) < len(h.NodeAddressChoice.Networks()):
+			continue // node_network has got a second network since; the addresses are chosen again
+		case !h.NodeAddressChoice.Contains(all...):
+			b.errorf(e.Pos, "the node address %s of host %s is not in its node_network %s; correct the network, or remove the line and run deployer inventory addresses", e.Value, h.Name, h.NodeAddressChoice.Network)
 		default:
-			h.NodeAddress, h.NodeAddressRecorded = a.Unmap().String(), true
+			h.NodeAddress, h.NodeAddressRecorded = JoinAddresses(all), true
 		}
 	}
+}
+
+// parseAddresses parses addresses that are separated by commas.
+func parseAddresses(text string) ([]netip.Addr, error) {
+	var out []netip.Addr
+	for part := range strings.SplitSeq(text, ",") {
+		a, err := netip.ParseAddr(part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a.Unmap())
+	}
+	return out, nil
+}
+
+// JoinAddresses returns addresses as node_address has them: separated by commas.
+func JoinAddresses(addresses []netip.Addr) string {
+	var out []string
+	for _, a := range addresses {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ",")
 }
 
 // readNodeAddresses reads the file of chosen node addresses; ok is false without a usable one.

@@ -2,8 +2,10 @@ package roles_test
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,42 +20,56 @@ type route struct{ prefix, hop string }
 // only a reflector those of others, each with the address of its node unless the reflector is a
 // master.
 func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
-	for _, sample := range []string{"nginx", "haproxy"} {
+	for _, sample := range []string{"nginx", "haproxy", "dual-stack"} {
 		s := newSite(t, sample)
-		ranges := s.found["pod_cidrs"].(map[string]any)
 		for _, host := range project.ClusterHosts(s.inv, s.cluster) {
 			node := s.cluster.Nodes[host]
 			if !node.IsNode {
 				continue
 			}
-			conf := s.files(t, host)["/etc/deployer/bird.conf"]
-			for _, peer := range node.BGP.Peers {
-				accepts := importFilter(t, conf, peer.IP)
-				own := ranges[peer.Name].(string)
-				check := func(what string, r route, want bool) {
-					if accepts(r) != want {
-						t.Errorf("%s: %s takes %s from %s: %t, want %t", sample, host, what, peer.Name, !want, want)
-					}
-				}
-				check("its range", route{own, peer.IP}, true)
-				check("its range by somebody else", route{own, "10.9.9.9"}, false)
-				check("a default route", route{"0.0.0.0/0", peer.IP}, false)
-				check("a half of its range", route{strings.Replace(own, "/24", "/25", 1), peer.IP}, false)
-				check("all pods", route{s.cluster.PodCIDRs[0], peer.IP}, false)
-				check("a network outside", route{"192.0.2.0/24", peer.IP}, false)
-				check("the node's own range", route{ranges[host].(string), peer.IP}, false)
-				check("the node's own range of another", route{ranges[host].(string), "10.9.9.9"}, false)
-				for _, third := range s.cluster.NodeNames {
-					if third == host || third == peer.Name {
-						continue
-					}
-					r := ranges[third].(string)
-					check("the range of "+third+" for itself", route{r, peer.IP}, false)
-					check("the range of "+third, route{r, s.cluster.Nodes[third].IP}, slices.Contains(s.cluster.Network.Reflectors, peer.Name))
-					if !s.cluster.Nodes[peer.Name].IsMaster {
-						check("the range of "+third+" for a second address of its own", route{r, "10.9.9.9"}, false)
-					}
-				}
+			for i := range s.cluster.PodCIDRs {
+				s.checkFilters(t, host, i)
+			}
+		}
+	}
+}
+
+// checkFilters evaluates the filters of a node for the routes of a family, by its index.
+func (s *site) checkFilters(t *testing.T, host string, family int) {
+	t.Helper()
+	rangeOf := func(name string) string {
+		return strings.Split(s.found["pod_cidrs"].(map[string]any)[name].(string), ",")[family]
+	}
+	foreign := []route{{"0.0.0.0/0", "10.9.9.9"}, {"::/0", "fd00::9:9"}}[family]
+	outside := []string{"192.0.2.0/24", "2001:db8::/64"}[family]
+	node, conf := s.cluster.Nodes[host], s.files(t, host)["/etc/deployer/bird.conf"]
+	for _, peer := range node.BGP.Peers {
+		ip := s.cluster.Nodes[peer.Name].IPs[family]
+		accepts := importFilter(t, conf, ip)
+		own := rangeOf(peer.Name)
+		check := func(what string, r route, want bool) {
+			if accepts(r) != want {
+				t.Errorf("%s takes %s from %s: %t, want %t", host, what, peer.Name, !want, want)
+			}
+		}
+		half := netip.MustParsePrefix(own)
+		check("its range", route{own, ip}, true)
+		check("its range by somebody else", route{own, foreign.hop}, false)
+		check("a default route", route{foreign.prefix, ip}, false)
+		check("a half of its range", route{netip.PrefixFrom(half.Addr(), half.Bits()+1).String(), ip}, false)
+		check("all pods", route{s.cluster.PodCIDRs[family], ip}, false)
+		check("a network outside", route{outside, ip}, false)
+		check("the node's own range", route{rangeOf(host), ip}, false)
+		check("the node's own range of another", route{rangeOf(host), foreign.hop}, false)
+		for _, third := range s.cluster.NodeNames {
+			if third == host || third == peer.Name {
+				continue
+			}
+			r := rangeOf(third)
+			check("the range of "+third+" for itself", route{r, ip}, false)
+			check("the range of "+third, route{r, s.cluster.Nodes[third].IPs[family]}, slices.Contains(s.cluster.Network.Reflectors, peer.Name))
+			if !s.cluster.Nodes[peer.Name].IsMaster {
+				check("the range of "+third+" for a second address of its own", route{r, foreign.hop}, false)
 			}
 		}
 	}
@@ -62,7 +78,7 @@ func TestBGPFiltersAcceptOwnRangesOnly(t *testing.T) {
 var (
 	exact  = regexp.MustCompile(`^net = (\S+)$`)
 	not    = regexp.MustCompile(`^net != (\S+)$`)
-	inside = regexp.MustCompile(`^net ~ \[ (\d+\.\d+)\.0\.0/16\{24,24\} \]$`)
+	inside = regexp.MustCompile(`^net ~ \[ (\S+)\{(\d+),(\d+)\} \]$`)
 	hop    = regexp.MustCompile(`^bgp_next_hop (!?=) (\S+)$`)
 )
 
@@ -103,7 +119,8 @@ func holds(t *testing.T, condition string, r route) bool {
 		return r.prefix != m[1]
 	}
 	if m := inside.FindStringSubmatch(condition); m != nil {
-		return strings.HasPrefix(r.prefix, m[1]+".") && strings.HasSuffix(r.prefix, "/24")
+		p := netip.MustParsePrefix(r.prefix)
+		return m[2] == m[3] && strconv.Itoa(p.Bits()) == m[2] && netip.MustParsePrefix(m[1]).Contains(p.Addr())
 	}
 	if m := hop.FindStringSubmatch(condition); m != nil {
 		return (r.hop == m[2]) == (m[1] == "=")

@@ -25,7 +25,7 @@ func (s *site) changeSessions(t *testing.T) map[string][]cluster.Peer {
 		for k, peer := range s.cluster.NodeNames {
 			if i != k {
 				node := s.cluster.Nodes[peer]
-				sessions[name] = append(sessions[name], cluster.Peer{Name: peer, IP: node.IP, RouterID: node.BGP.RouterID, Client: i == 0 && k%2 == 1, Reflector: k == 0})
+				sessions[name] = append(sessions[name], cluster.Peer{Name: peer, IP: node.IP, IPv4: node.BGP.IPv4, IPv6: node.BGP.IPv6, RouterID: node.BGP.RouterID, Client: i == 0 && k%2 == 1, Reflector: k == 0})
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (s *site) changeSessions(t *testing.T) map[string][]cluster.Peer {
 // TestBGPSessionsAreReadBack checks that the sessions which a run writes are those that the
 // next run finds in the file.
 func TestBGPSessionsAreReadBack(t *testing.T) {
-	for _, sample := range []string{"nginx", "haproxy"} {
+	for _, sample := range []string{"nginx", "haproxy", "dual-stack"} {
 		s := newSite(t, sample)
 		transition := func() engine.Output {
 			actx := &actiontest.Context{Hosts: s.cluster.NodeNames, Provided: engine.Services{}, Results: map[string]map[string]engine.Output{}}

@@ -32,6 +32,7 @@ func goldenHosts() map[string][]string {
 		"calico":        {"m1", "n1"},
 		"virtual-ip":    {"m1", "m2"},
 		"virtual-proxy": {"m1", "p1"},
+		"dual-stack":    {"m1", "n2", "p1"},
 	}
 }
 

@@ -19,18 +19,37 @@ func TestPodRulesAreLoadedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)'$`).FindSubmatch(unit)
+	dual := regexp.MustCompile(`\{\{ if \$dual \}\}(.*?)\{\{ end \}\}`)
+	const ip, ip6 = "table ip deployer_pods\n", "table ip6 deployer_pods\n"
+	for _, one := range []struct {
+		name, unit, tables string
+		broken             []string
+	}{
+		{"IPv4", dual.ReplaceAllString(string(unit), ""), ip, []string{"", "table ip deployer_pods_old\n"}},
+		{"both", dual.ReplaceAllString(string(unit), "$1"), ip + ip6, []string{"", ip, ip6}},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			loopsOverPodRules(t, one.unit, one.tables, one.broken)
+		})
+	}
+}
+
+// loopsOverPodRules runs the loop of a unit, first with its tables and then with broken ones.
+func loopsOverPodRules(t *testing.T, unit, tables string, broken []string) {
+	t.Helper()
+	start := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)'$`).FindStringSubmatch(unit)
 	if start == nil {
 		t.Fatal("the unit has no loop")
 	}
 	dir := t.TempDir()
-	tables, loads, nft := filepath.Join(dir, "tables"), filepath.Join(dir, "loads"), filepath.Join(dir, "nft")
-	script := "#!/bin/sh\nif [ \"$1\" = list ]; then cat " + tables + "; else echo \"$*\" >> " + loads + "; echo 'table ip deployer_pods' >> " + tables + "; fi\n"
+	file, loads, nft := filepath.Join(dir, "tables"), filepath.Join(dir, "loads"), filepath.Join(dir, "nft")
+	script := "#!/bin/sh\nif [ \"$1\" = list ]; then grep \"^table $3 \" " + file + "; else echo \"$*\" >> " + loads + "; printf '" + tables + "' >> " + file + "; fi\n"
 	if err := os.WriteFile(nft, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	set := func(text string) {
-		if err := os.WriteFile(tables, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,8 +57,8 @@ func TestPodRulesAreLoadedAgain(t *testing.T) {
 		text, _ := os.ReadFile(loads)
 		return strings.Count(string(text), "-f /etc/deployer/pods.nft\n")
 	}
-	set("table ip kube-proxy\ntable ip deployer_pods\n")
-	loop := strings.NewReplacer("/usr/sbin/nft", nft, "sleep 5", "sleep 0.05").Replace(string(start[1]))
+	set("table ip kube-proxy\n" + tables)
+	loop := strings.NewReplacer("/usr/sbin/nft", nft, "sleep 5", "sleep 0.05").Replace(start[1])
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", loop)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -47,9 +66,9 @@ func TestPodRulesAreLoadedAgain(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	time.Sleep(300 * time.Millisecond)
 	if n := loaded(); n != 0 {
-		t.Errorf("the rules were loaded %d times although their table was there", n)
+		t.Errorf("the rules were loaded %d times although their tables were there", n)
 	}
-	for want, text := range []string{"", "table ip deployer_pods_old\n"} {
+	for want, text := range broken {
 		set(text)
 		deadline := time.Now().Add(10 * time.Second)
 		for loaded() < want+1 && time.Now().Before(deadline) {

@@ -121,13 +121,13 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	for _, name := range c.NodeNames {
 		nodes = append(nodes, cluster.PodRange{Name: name})
 	}
-	got, err := cluster.AllocatePodCIDRs(c.PodCIDRs[0], c.NodePrefix, nodes)
+	got, err := c.AllocatePodRanges(nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ranges := map[string]any{}
 	for name, list := range got.Ranges {
-		ranges[name] = list[0]
+		ranges[name] = strings.Join(list, ",")
 	}
 	var probes []cluster.EtcdProbe
 	for _, p := range c.Etcd.Peers {

@@ -33,7 +33,7 @@ type HostInUse struct {
 	KubeProxy    string   // runs or none: whether the host's node has a kube-proxy
 	APIProxy     string   // program of the host's API proxy: nginx or haproxy
 	CNI          string   // plugin that connects pods: bridge or ptp
-	PodCIDR      string   // pod range in the network configuration
+	PodCIDR      string   // pod ranges in the network configuration, separated by commas
 	MaxPods      int      // maximum number of pods of the kubelet; 0: not known
 	Peers        []string // names of the hosts with which it has BGP sessions
 }
@@ -41,7 +41,7 @@ type HostInUse struct {
 // NodeInUse is a Node object.
 type NodeInUse struct {
 	Name    string
-	PodCIDR string
+	PodCIDR string // pod ranges, separated by commas
 }
 
 // ServicesInUse is the range of Services as the API has it.

@@ -26,16 +26,29 @@ func (k keptRange) room() string {
 	return fmt.Sprintf("%s %s has room for %d pods, and maxPods is %d", k.node, k.cidr, cluster.PodRoom(k.cidr), k.pods)
 }
 
-// keptRanges returns the ranges of nodes that have another length than node_prefix.
+// keptRanges returns the ranges of nodes that have another length than node_prefix, or
+// node_prefix_ipv6.
 func keptRanges(want *cluster.Cluster, found InUse) []keptRange {
 	var out []keptRange
 	for _, n := range rangesInUse(want, found) {
-		r, err := netip.ParsePrefix(n.PodCIDR)
-		if node := want.Nodes[n.Name]; err == nil && node.IsNode && r.Bits() != want.NodePrefix && !slices.Contains(found.Leaving, n.Name) {
-			out = append(out, keptRange{node: n.Name, cidr: r, pods: node.MaxPods()})
+		for _, text := range cluster.SplitList(n.PodCIDR) {
+			r, err := netip.ParsePrefix(text)
+			if node := want.Nodes[n.Name]; err == nil && node.IsNode && r.Bits() != prefixOf(want, text) && !slices.Contains(found.Leaving, n.Name) {
+				out = append(out, keptRange{node: n.Name, cidr: r, pods: node.MaxPods()})
+			}
 		}
 	}
 	return out
+}
+
+// prefixOf returns the prefix length that a node's range of the family of r gets.
+func prefixOf(want *cluster.Cluster, r string) int {
+	for i, pods := range want.PodCIDRs[1:] {
+		if cluster.FamilyOf(pods) == cluster.FamilyOf(r) {
+			return want.NodePrefixes[i+1]
+		}
+	}
+	return want.NodePrefix
 }
 
 // rangesInUse returns the ranges of the nodes; without an API, those in the configurations of the

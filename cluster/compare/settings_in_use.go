@@ -13,15 +13,12 @@ import (
 // podRanges returns the conflict of pod_cidr with the ranges of nodes, which Kubernetes never
 // changes. Without an API the ranges are those in the configurations of the hosts.
 func podRanges(want *cluster.Cluster, found InUse) []Conflict {
-	pods, err := netip.ParsePrefix(want.PodCIDRs[0])
-	if err != nil {
-		return nil // Resolve has checked it
-	}
 	var outside []string
 	for _, n := range rangesInUse(want, found) {
-		r, err := netip.ParsePrefix(n.PodCIDR)
-		if want.Nodes[n.Name].IsNode && err == nil && (r.Bits() < pods.Bits() || !pods.Contains(r.Addr())) {
-			outside = append(outside, n.Name+" "+n.PodCIDR)
+		for _, text := range cluster.SplitList(n.PodCIDR) {
+			if r, err := netip.ParsePrefix(text); want.Nodes[n.Name].IsNode && err == nil && !holds(want.PodCIDRs, r) {
+				outside = append(outside, n.Name+" "+text)
+			}
 		}
 	}
 	if len(outside) == 0 {
@@ -29,18 +26,28 @@ func podRanges(want *cluster.Cluster, found InUse) []Conflict {
 	}
 	return []Conflict{{
 		Subject: "pod_cidr",
-		Detail:  fmt.Sprintf("pod_cidr is %s, and nodes have ranges outside of it: %s", pods, shortlist.Names(outside, maxNames)),
+		Detail:  fmt.Sprintf("pod_cidr is %s, and nodes have ranges outside of it: %s", strings.Join(want.PodCIDRs, ","), shortlist.Names(outside, maxNames)),
 		Fix:     "restore pod_cidr, or widen it so that it holds these ranges, too; a node gets another range only when it leaves and joins again (deployer scale-down, then scale-up)",
 	}}
 }
 
+// holds reports whether one of the ranges holds r.
+func holds(ranges []string, r netip.Prefix) bool {
+	return slices.ContainsFunc(ranges, func(text string) bool {
+		p, err := netip.ParsePrefix(text)
+		return err == nil && r.Bits() >= p.Bits() && p.Contains(r.Addr())
+	})
+}
+
 // serviceRange returns the conflict of service_cidr with the range of the API, from which the
-// addresses of Services, the names in certificates and the clients' settings come.
+// addresses of Services, the names in certificates and the clients' settings come. A range of the
+// other family may be added: the API server adds it to the ServiceCIDR (kubernetes
+// pkg/controlplane/controller/defaultservicecidr).
 func serviceRange(want *cluster.Cluster, found InUse) []Conflict {
 	has := ""
 	switch s := found.Services; {
 	case s != nil && len(s.CIDRs) > 0:
-		if !slices.Equal(s.CIDRs, want.ServiceCIDRs) {
+		if len(s.CIDRs) > len(want.ServiceCIDRs) || !slices.Equal(s.CIDRs, want.ServiceCIDRs[:len(s.CIDRs)]) {
 			has = "the ServiceCIDR kubernetes of the cluster is " + strings.Join(s.CIDRs, ", ")
 		}
 	case s != nil && s.IP != "":
@@ -48,7 +55,7 @@ func serviceRange(want *cluster.Cluster, found InUse) []Conflict {
 			has = fmt.Sprintf("the Service kubernetes has the address %s, not the first of that range", s.IP)
 		}
 	default:
-		if others := unanimous(want, found, func(h HostInUse) string { return h.ServiceCIDR }, want.ServiceCIDRs...); others != "" {
+		if others := unanimous(want, found, func(h HostInUse) string { return h.ServiceCIDR }, want.ServiceCIDRs[0], strings.Join(want.ServiceCIDRs, ",")); others != "" {
 			has = "the API servers of all masters have " + others
 		}
 	}
@@ -57,7 +64,7 @@ func serviceRange(want *cluster.Cluster, found InUse) []Conflict {
 	}
 	return []Conflict{{
 		Subject: "service_cidr",
-		Detail:  fmt.Sprintf("service_cidr is %s, and %s: Services keep their addresses, so the range of a cluster in use does not change", strings.Join(want.ServiceCIDRs, ", "), has),
+		Detail:  fmt.Sprintf("service_cidr is %s, and %s: Services keep their addresses, so the range of a cluster in use does not change", strings.Join(want.ServiceCIDRs, ","), has),
 		Fix:     "restore service_cidr; for more addresses create a further ServiceCIDR object in the cluster (networking.k8s.io/v1), and leave service_cidr as it is",
 	}}
 }

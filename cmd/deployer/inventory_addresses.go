@@ -74,9 +74,9 @@ Recorded addresses stay. To choose one again, remove its line from the file.`,
 
 // nodeAddressRow is the chosen address of a host, or the reason why there is none.
 type nodeAddressRow struct {
-	host    string
-	address netip.Addr
-	problem string
+	host      string
+	addresses []netip.Addr // one for each network
+	problem   string
 }
 
 func (r nodeAddressRow) ok() bool { return r.problem == "" }
@@ -107,9 +107,13 @@ func chooseNodeAddresses(cmd *cobra.Command, e env, inv *inventory.Inventory, ho
 		if result.Status != engine.StatusOK {
 			row.problem = strings.Join(strings.Fields(fmt.Sprintf("%s: %s", result.Status, result.Message)), " ") // on one line
 		} else {
-			network, _ := netip.ParsePrefix(h.NodeAddressChoice.Network)
-			if row.address, err = cluster.ChooseNodeAddress(interfacesOf(result.Output), network, h.NodeAddressChoice.Interface); err != nil {
-				row.problem = fmt.Sprintf("%s: %v", h.NodeAddressChoice, err)
+			for _, network := range h.NodeAddressChoice.Networks() {
+				address, err := cluster.ChooseNodeAddress(interfacesOf(result.Output), network, h.NodeAddressChoice.Interface)
+				if err != nil {
+					row.problem = fmt.Sprintf("%s: %v", h.NodeAddressChoice, err)
+					break
+				}
+				row.addresses = append(row.addresses, address)
 			}
 		}
 		rows = append(rows, row)
@@ -126,18 +130,24 @@ func refuseTwice(inv *inventory.Inventory, rows []nodeAddressRow) {
 		if address == "" && h.NodeAddressChoice.IsZero() {
 			address = h.Address
 		}
-		if a, err := netip.ParseAddr(address); err == nil && len(h.Roles) > 0 {
-			hosts[a.Unmap()] = append(hosts[a.Unmap()], h.Name)
+		for _, text := range cluster.SplitList(address) {
+			if a, err := netip.ParseAddr(text); err == nil && len(h.Roles) > 0 {
+				hosts[a.Unmap()] = append(hosts[a.Unmap()], h.Name)
+			}
 		}
 	}
 	for _, r := range rows {
-		if r.ok() {
-			hosts[r.address] = append(hosts[r.address], r.host)
+		for _, a := range r.addresses {
+			if r.ok() {
+				hosts[a] = append(hosts[a], r.host)
+			}
 		}
 	}
 	for i, r := range rows {
-		if have := hosts[r.address]; r.ok() && len(have) > 1 {
-			rows[i].problem = fmt.Sprintf("%s is the address of %s: write the right ones as node_address", r.address, inventory.CompressText(have))
+		for _, a := range r.addresses {
+			if have := hosts[a]; rows[i].ok() && len(have) > 1 {
+				rows[i].problem = fmt.Sprintf("%s is the address of %s: write the right ones as node_address", a, inventory.CompressText(have))
+			}
 		}
 	}
 }
@@ -173,16 +183,16 @@ func interfacesOf(out engine.Output) []cluster.Interface {
 // recordNodeAddresses adds chosen addresses to the file beside the inventory. Lines of hosts that the
 // inventory no longer has are removed.
 func recordNodeAddresses(inv *inventory.Inventory, rows []nodeAddressRow) error {
-	chosen := map[string]netip.Addr{}
+	chosen := map[string]string{}
 	for _, h := range inv.Hosts {
-		if a, err := netip.ParseAddr(h.NodeAddress); err == nil && h.NodeAddressRecorded {
-			chosen[h.Name] = a
+		if h.NodeAddressRecorded {
+			chosen[h.Name] = h.NodeAddress
 		}
 	}
 	added := 0
 	for _, r := range rows {
 		if r.ok() {
-			chosen[r.host] = r.address
+			chosen[r.host] = inventory.JoinAddresses(r.addresses)
 			added++
 		}
 	}
@@ -202,7 +212,7 @@ func printNodeAddresses(w io.Writer, rows []nodeAddressRow) error {
 	for _, r := range rows {
 		address, problem := "-", "none"
 		if r.ok() {
-			address = r.address.String()
+			address = inventory.JoinAddresses(r.addresses)
 		} else {
 			problem = r.problem
 		}

@@ -40,10 +40,10 @@ roles: {master: ["m[1:3]"], minion: ["n[1:4]"]}
 		t.Fatal(diff)
 	}
 	rows := []nodeAddressRow{
-		{host: "n2", address: netip.MustParseAddr("10.0.0.22")},
-		{host: "m1", address: netip.MustParseAddr("10.0.0.11")},
-		{host: "m2", address: netip.MustParseAddr("10.0.0.21")}, // that of n1
-		{host: "m3", address: netip.MustParseAddr("10.0.0.24")}, // that of n4
+		{host: "n2", addresses: []netip.Addr{netip.MustParseAddr("10.0.0.22")}},
+		{host: "m1", addresses: []netip.Addr{netip.MustParseAddr("10.0.0.11")}},
+		{host: "m2", addresses: []netip.Addr{netip.MustParseAddr("10.0.0.21")}}, // that of n1
+		{host: "m3", addresses: []netip.Addr{netip.MustParseAddr("10.0.0.24")}}, // that of n4
 		{host: "n3", problem: "unreachable"},
 	}
 	refuseTwice(inv, rows)

@@ -21,7 +21,7 @@ const managedAnnotation = "deployer/managed"
 type NodeSpec struct {
 	Labels  map[string]string
 	Taints  []corev1.Taint
-	PodCIDR string // empty: unchanged
+	PodCIDR string // ranges separated by commas; empty: unchanged
 }
 
 type managed struct {
@@ -34,9 +34,10 @@ type managed struct {
 // resourceVersion of node, so that it fails on any other version. NodePatch fails when
 // the node has another pod range.
 func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine.Effect, err error) {
-	if wish.PodCIDR != "" && node.Spec.PodCIDR != "" && node.Spec.PodCIDR != wish.PodCIDR {
-		return nil, nil, fmt.Errorf("node %s has the pod range %s instead of %s; Kubernetes does not change the range of a node: drain the node, delete the Node object, then run this again",
-			node.Name, node.Spec.PodCIDR, wish.PodCIDR)
+	meta, spec, annotations := map[string]any{}, map[string]any{}, map[string]any{}
+	ranges, err := podRangePatch(node, wish.PodCIDR, spec, annotations)
+	if err != nil {
+		return nil, nil, err
 	}
 	var had managed
 	if text := node.Annotations[managedAnnotation]; text != "" {
@@ -44,7 +45,7 @@ func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine
 			return nil, nil, fmt.Errorf("annotation %s of node %s: %w; remove the annotation", managedAnnotation, node.Name, err)
 		}
 	}
-	meta, spec, has := map[string]any{}, map[string]any{}, had
+	has := had
 	if wish.Labels != nil {
 		effects = append(effects, labelChanges(node, wish, had, meta)...)
 		has.Labels = slices.Sorted(maps.Keys(wish.Labels))
@@ -53,22 +54,24 @@ func NodePatch(node *corev1.Node, wish NodeSpec) (patch []byte, effects []engine
 		effects = append(effects, taintChanges(node, wish, had, spec)...)
 		has.Taints = taintKeys(wish.Taints)
 	}
-	if wish.PodCIDR != "" && node.Spec.PodCIDR == "" {
-		spec["podCIDR"], spec["podCIDRs"] = wish.PodCIDR, []string{wish.PodCIDR}
-		effects = append(effects, nodeEffect(node, "set pod range "+wish.PodCIDR))
+	for _, change := range ranges {
+		effects = append(effects, nodeEffect(node, change))
 	}
 	if !slices.Equal(has.Labels, had.Labels) || !slices.Equal(has.Taints, had.Taints) {
 		text, err := json.Marshal(has)
 		if err != nil {
 			return nil, nil, err
 		}
-		meta["annotations"] = map[string]any{managedAnnotation: string(text)}
+		annotations[managedAnnotation] = string(text)
 		if len(effects) == 0 {
 			effects = append(effects, nodeEffect(node, "record the labels and taints of the inventory"))
 		}
 	}
 	if len(effects) == 0 {
 		return nil, nil, nil
+	}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
 	}
 	meta["resourceVersion"] = node.ResourceVersion
 	patch, err = json.Marshal(map[string]any{"metadata": meta, "spec": spec})

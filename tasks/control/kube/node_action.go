@@ -22,7 +22,7 @@ type Node struct {
 	Name    string            `yaml:"name" rule:"node" doc:"Name of the node; default: the host."`
 	Labels  map[string]string `yaml:"labels" rule:"label" keys:"label-key" doc:"Labels to set; labels that an earlier run set and that are no longer listed are removed. Default: unchanged."`
 	Taints  []Taint           `yaml:"taints" doc:"Taints to set; taints that an earlier run set and that are no longer listed are removed. Default: unchanged."`
-	PodCIDR string            `yaml:"pod_cidr" rule:"prefix" doc:"Pod range of the node, which Kubernetes accepts only once. Default: unchanged."`
+	PodCIDR string            `yaml:"pod_cidr" rule:"prefixes" doc:"Pod range of the node, in a dual-stack cluster one of each family, separated by a comma. Kubernetes accepts them only once; a range of the other family that comes later is recorded as an annotation. Default: unchanged."`
 	Absent  bool              `yaml:"absent" doc:"Delete the Node object of a host without kubelet, and its Lease; default false."`
 	Ready   bool              `yaml:"ready" doc:"Wait until the node is Ready; default false."`
 	// NetworkLater is for clusters whose pod network is applied through their API.

@@ -20,7 +20,7 @@ type NodeState struct {
 	Ready   bool
 	Reason  string // reason and message of the condition Ready
 	Version string // version of the kubelet
-	PodCIDR string
+	PodCIDR string // pod ranges separated by commas
 	Created time.Time
 	// Cordoned is true when spec.unschedulable is set, so the node accepts no new pods.
 	Cordoned bool
@@ -75,7 +75,7 @@ func stateOf(name string, node *corev1.Node) NodeState {
 		return NodeState{Name: name, Reason: "there is no such node"}
 	}
 	s := NodeState{
-		Name: name, Version: node.Status.NodeInfo.KubeletVersion, PodCIDR: node.Spec.PodCIDR, Cordoned: node.Spec.Unschedulable,
+		Name: name, Version: node.Status.NodeInfo.KubeletVersion, PodCIDR: PodRangesOf(node), Cordoned: node.Spec.Unschedulable,
 		Created: node.CreationTimestamp.Time, Reason: "its kubelet has not reported yet",
 	}
 	for _, c := range node.Status.Conditions {

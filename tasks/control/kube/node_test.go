@@ -88,6 +88,47 @@ func TestNodePatchFailsWhenThePodRangeDiffers(t *testing.T) {
 	}
 }
 
+// TestFurtherPodRangeIsRecorded: Kubernetes sets the ranges of a node once, so a node that has one
+// gets the other as an annotation; a new node gets both.
+func TestFurtherPodRangeIsRecorded(t *testing.T) {
+	api := &kubetest.API{}
+	c := serve(t, api)
+	ctx := t.Context()
+	for name, one := range map[string]struct {
+		has        []string
+		want       []string
+		annotation string
+	}{
+		"new":    {nil, []string{"10.244.1.0/24", "fd00:1::/64"}, ""},
+		"both":   {[]string{"10.244.1.0/24", "fd00:1::/64"}, []string{"10.244.1.0/24", "fd00:1::/64"}, ""},
+		"single": {[]string{"10.244.1.0/24"}, []string{"10.244.1.0/24"}, "fd00:1::/64"},
+	} {
+		var n corev1.Node
+		n.Name, n.Spec.PodCIDRs = name, one.has
+		if len(one.has) > 0 {
+			n.Spec.PodCIDR = one.has[0]
+		}
+		putNode(t, api, n)
+		wish := NodeSpec{PodCIDR: "10.244.1.0/24,fd00:1::/64"}
+		if err := UpdateNode(ctx, c, name, wish); err != nil {
+			t.Fatal(err)
+		}
+		got := readNode(t, c, name)
+		if diff := cmp.Diff(one.want, got.Spec.PodCIDRs); diff != "" || got.Annotations[PodRangeAnnotation] != one.annotation {
+			t.Errorf("%s: annotation %q, %s", name, got.Annotations[PodRangeAnnotation], diff)
+		}
+		if ranges := PodRangesOf(got); ranges != wish.PodCIDR {
+			t.Errorf("%s has the ranges %s", name, ranges)
+		}
+		if patch, effects, err := NodePatch(got, wish); patch != nil || err != nil {
+			t.Errorf("%s, a second time: %s %v %v", name, patch, effects, err)
+		}
+		if _, _, err := NodePatch(got, NodeSpec{PodCIDR: "10.244.1.0/24,fd00:1:0:9::/64"}); err == nil || !strings.Contains(err.Error(), "fd00:1::/64 instead of fd00:1:0:9::/64") {
+			t.Errorf("%s, another range: %v", name, err)
+		}
+	}
+}
+
 func TestUpdateNodeRetriesAConflict(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)

@@ -18,10 +18,11 @@ import (
 )
 
 // PodCIDRs is the action `pod_cidrs`: it allocates the pod range of every node with
-// [cluster.AllocatePodCIDRs], from the network configurations of the hosts and from the
+// [cluster.Cluster.AllocatePodRanges], from the network configurations of the hosts and from the
 // Node objects. PodCIDRs changes nothing.
 //
-// The output maps the name of each node to its range.
+// The output maps the name of each node to its range, in a dual-stack cluster to one of each family,
+// separated by a comma.
 type PodCIDRs struct {
 	Found    string `yaml:"found" rule:"variable" doc:"Name under which nodes registered their network configuration." required:"true"`
 	Snapshot string `yaml:"snapshot" rule:"variable" doc:"Name under which snapshot_check was registered, in a restore: while no API responds, the Node objects are those of the snapshot. Default: none."`
@@ -52,7 +53,7 @@ func (p *PodCIDRs) Check(ctx context.Context, actx engine.ActionContext) (engine
 		nodes = p.nodesInSnapshot(actx)
 	}
 	ranges := p.ranges(actx, c, nodes)
-	got, err := cluster.AllocatePodCIDRs(c.PodCIDRs[0], c.NodePrefix, ranges)
+	got, err := c.AllocatePodRanges(ranges)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -61,7 +62,7 @@ func (p *PodCIDRs) Check(ctx context.Context, actx engine.ActionContext) (engine
 	}
 	out := engine.Output{}
 	for name, list := range got.Ranges {
-		out[name] = list[0]
+		out[name] = strings.Join(list, ",")
 	}
 	return engine.NoChange(out), nil
 }
@@ -133,8 +134,8 @@ func (p *PodCIDRs) nodesInSnapshot(actx engine.ActionContext) map[string]NodeSta
 	return out
 }
 
-// RangeIn returns the pod range in the registered values of a host: the subnet of the
-// first network configuration among them; "" when there is none.
+// RangeIn returns the pod ranges in the registered values of a host, separated by commas: the
+// subnets of the first network configuration among them, one of each family; "" when there is none.
 func RangeIn(v any) string {
 	switch v := v.(type) {
 	case engine.Output:
@@ -151,8 +152,9 @@ func RangeIn(v any) string {
 	return ""
 }
 
-// subnetOf returns the range of the plugin host-local in a network configuration, in
-// both of its forms (cni.dev/plugins/current/ipam/host-local); "" when there is none.
+// subnetOf returns the ranges of the plugin host-local in a network configuration, in
+// both of its forms (cni.dev/plugins/current/ipam/host-local), the first one of each family,
+// separated by commas; "" when there is none.
 func subnetOf(conf []byte) string {
 	var list struct {
 		Plugins []struct {
@@ -172,10 +174,14 @@ func subnetOf(conf []byte) string {
 				candidates = append(candidates, r.Subnet)
 			}
 		}
+		var found []string
 		for _, text := range candidates {
-			if _, err := netip.ParsePrefix(text); err == nil {
-				return text
+			if _, err := netip.ParsePrefix(text); err == nil && cluster.OfFamily(strings.Join(found, ","), cluster.FamilyOf(text)) == "" {
+				found = append(found, text)
 			}
+		}
+		if len(found) > 0 {
+			return strings.Join(found, ",")
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package routes
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"deployer/cluster"
@@ -16,8 +17,8 @@ type session struct {
 }
 
 // protocol matches a session in the file of the template network/bird.conf.tmpl, also as
-// earlier versions of deployer wrote it.
-var protocol = regexp.MustCompile(`(?ms)^protocol bgp '[^']*' from node \{\n  neighbor (\S+) as \d+;\n(.*?)^\}`)
+// earlier versions of deployer wrote it. A dual-stack cluster has one for each family.
+var protocol = regexp.MustCompile(`(?ms)^protocol bgp '[^']*' from node(?:_ipv6)? \{\n  neighbor (\S+) as \d+;\n(.*?)^\}`)
 
 // sessions returns the sessions in a BIRD configuration.
 func sessions(conf string) []session {
@@ -53,13 +54,14 @@ func PeerNames(network engine.Output) []string {
 }
 
 // peers returns the sessions with hosts of the cluster, whose names byAddress has. An
-// address that no host has any more is left out.
+// address that no host has any more is left out. The sessions of both families with a host are one:
+// they are made and removed together.
 func peers(conf string, nodes map[string]cluster.Node, byAddress map[string]string) []cluster.Peer {
 	out := []cluster.Peer{}
 	for _, s := range sessions(conf) {
-		if name, ok := byAddress[s.address]; ok {
+		if name, ok := byAddress[s.address]; ok && !slices.ContainsFunc(out, func(p cluster.Peer) bool { return p.Name == name }) {
 			node := nodes[name]
-			out = append(out, cluster.Peer{Name: name, IP: node.IP, RouterID: node.BGP.RouterID, Client: s.client, Reflector: s.reflector, Master: node.IsMaster})
+			out = append(out, cluster.Peer{Name: name, IP: node.IP, IPv4: node.BGP.IPv4, IPv6: node.BGP.IPv6, RouterID: node.BGP.RouterID, Client: s.client, Reflector: s.reflector, Master: node.IsMaster})
 		}
 	}
 	return out

@@ -61,6 +61,11 @@ protocol bgp 'to_master' from node {
   };
 }
 
+protocol bgp 'to6_client' from node_ipv6 {
+  neighbor fd00::3 as 64512;
+  rr client;
+}
+
 protocol bgp 'to_left' from node {
   neighbor 10.0.0.6 as 64512;
 }
@@ -69,14 +74,15 @@ protocol bgp 'to_left' from node {
 func TestPeersOfConfiguration(t *testing.T) {
 	nodes, names := map[string]cluster.Node{}, map[string]string{}
 	for name, ip := range map[string]string{"mesh": "10.0.0.2", "client": "10.0.0.3", "minion": "10.0.0.4", "master": "10.0.0.5"} {
-		nodes[name] = cluster.Node{IP: ip, IsMaster: name == "master", BGP: cluster.BGP{RouterID: ip}}
+		nodes[name] = cluster.Node{IP: ip, IsMaster: name == "master", BGP: cluster.BGP{RouterID: ip, IPv4: ip}}
 		names[ip] = name
 	}
+	names["fd00::3"] = "client"
 	want := []cluster.Peer{
-		{Name: "mesh", IP: "10.0.0.2", RouterID: "10.0.0.2"},
-		{Name: "client", IP: "10.0.0.3", RouterID: "10.0.0.3", Client: true},
-		{Name: "minion", IP: "10.0.0.4", RouterID: "10.0.0.4", Reflector: true},
-		{Name: "master", IP: "10.0.0.5", RouterID: "10.0.0.5", Reflector: true, Master: true},
+		{Name: "mesh", IP: "10.0.0.2", IPv4: "10.0.0.2", RouterID: "10.0.0.2"},
+		{Name: "client", IP: "10.0.0.3", IPv4: "10.0.0.3", RouterID: "10.0.0.3", Client: true},
+		{Name: "minion", IP: "10.0.0.4", IPv4: "10.0.0.4", RouterID: "10.0.0.4", Reflector: true},
+		{Name: "master", IP: "10.0.0.5", IPv4: "10.0.0.5", RouterID: "10.0.0.5", Reflector: true, Master: true},
 	}
 	if diff := cmp.Diff(want, peers(conf, nodes, names)); diff != "" {
 		t.Error(diff)

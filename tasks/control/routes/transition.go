@@ -36,7 +36,9 @@ func (t *Transition) Check(_ context.Context, actx engine.ActionContext) (engine
 	}
 	byAddress := map[string]string{}
 	for name, node := range c.Nodes {
-		byAddress[node.IP] = name
+		for _, ip := range node.IPs {
+			byAddress[ip] = name
+		}
 	}
 	wanted, present := map[string][]cluster.Peer{}, map[string][]cluster.Peer{}
 	targets := actx.Targets() // without the nodes on which an earlier step of the run has failed

@@ -14,6 +14,7 @@ import (
 
 	"deployer/cluster/encryption"
 	"deployer/tasks/control/keyring"
+	"deployer/tasks/control/kube"
 )
 
 // The keys that are read from a snapshot (k8s.io/kubernetes pkg/registry).
@@ -88,15 +89,15 @@ func (f *File) Read(keys keyring.Files) (Content, error) {
 	return c, nil
 }
 
-// addNode keeps the pod range of a Node object.
+// addNode keeps the pod ranges of a Node object.
 func (c *Content) addNode(value []byte) {
 	raw, found := bytes.CutPrefix(value, []byte("k8s\x00"))
 	var outer runtime.Unknown
 	var node corev1.Node
-	if !found || outer.Unmarshal(raw) != nil || node.Unmarshal(outer.Raw) != nil || node.Spec.PodCIDR == "" {
+	if !found || outer.Unmarshal(raw) != nil || node.Unmarshal(outer.Raw) != nil || kube.PodRangesOf(&node) == "" {
 		return // encrypted, or of a form that no API server has written so far
 	}
-	c.PodCIDRs[node.Name] = node.Spec.PodCIDR
+	c.PodCIDRs[node.Name] = kube.PodRangesOf(&node)
 }
 
 // certificates returns the fingerprints of the certificates in a text, or in an object that
