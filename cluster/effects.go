@@ -8,6 +8,7 @@ type Effects struct {
 	StaticPods  []string `json:"static_pods"`  // names of the manifests
 	CNI         string   `json:"cni"`          // name of the file with the pod network's configuration; empty when the host is no node or the pod network comes from elsewhere
 	Rules       bool     `json:"rules"`        // true when rules for the traffic of pods must be loaded
+	IPv6        bool     `json:"ipv6"`         // true when the rules for IPv6 must be loaded, too
 	NameServers bool     `json:"name_servers"` // true when cluster DNS asks the name servers of the host
 	Outside     []string `json:"outside"`      // address and port of API servers on other hosts, which pods must reach; each node has others
 }
@@ -17,7 +18,7 @@ func effectsOf(c *Cluster, n Node) Effects {
 	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
-			e.CNI, e.Rules = "10-deployer.conflist", true
+			e.CNI, e.Rules, e.IPv6 = "10-deployer.conflist", true, c.IsDualStack()
 		}
 		if n.RunsCalico {
 			e.CNI = "10-calico.conflist"

@@ -33,7 +33,9 @@ func (c *Checks) observe(ctx context.Context, sys engine.System) Observation {
 		found.CNI = cniFiles(sys)
 	}
 	if c.Rules {
-		found.RulesError = rulesError(ctx, sys)
+		if found.RulesError = rulesError(ctx, sys, "ip"); found.RulesError == "" && c.IPv6 {
+			found.RulesError = rulesError(ctx, sys, "ip6")
+		}
 	}
 	if c.CNI != "" {
 		found.Egress = c.observeEgress(ctx, sys, found.Servers)
@@ -81,16 +83,16 @@ func cniFiles(sys engine.System) []CNIFile {
 	return out
 }
 
-// rulesError looks at the table itself, and not at the unit that has loaded it.
-func rulesError(ctx context.Context, sys engine.System) string {
-	r, err := sys.Run(ctx, engine.Command{Argv: []string{"nft", "list", "table", "ip", "deployer_pods"}})
+// rulesError looks at the table of a family itself, and not at the unit that has loaded it.
+func rulesError(ctx context.Context, sys engine.System, family string) string {
+	r, err := sys.Run(ctx, engine.Command{Argv: []string{"nft", "list", "table", family, "deployer_pods"}})
 	switch {
 	case err != nil:
 		return err.Error()
 	case r.Exit != 0:
-		return "table ip deployer_pods is not loaded"
+		return "table " + family + " deployer_pods is not loaded"
 	case !strings.Contains(r.Stdout, "masquerade"):
-		return "table ip deployer_pods has no rule that gives packets of pods the address of the node"
+		return "table " + family + " deployer_pods has no rule that gives packets of pods the address of the node"
 	}
 	return ""
 }

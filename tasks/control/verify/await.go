@@ -10,13 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"deployer/cluster"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
 	"deployer/tasks/poll"
 )
 
 // running is a probe pod that is ready.
-type running struct{ node, pod, ip string }
+type running struct {
+	node, pod string
+	ip        string // its primary address
+	ipv6      string // its IPv6 address beside ip; empty for none
+}
+
+// furtherIPv6 returns the IPv6 address of a pod whose primary one is of IPv4.
+func furtherIPv6(p *corev1.Pod) string {
+	for _, a := range p.Status.PodIPs {
+		if a.IP != p.Status.PodIP && cluster.FamilyOf(a.IP) == cluster.FamilyIPv6 {
+			return a.IP
+		}
+	}
+	return ""
+}
 
 // watchDelay is the longest time after which kubelets, kube-proxy and DNS watch again
 // when their API server was away: 30 s, and as much again at random (client-go,
@@ -69,7 +84,7 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 				continue
 			}
 			if ready(&p) && p.Status.PodIP != "" {
-				up = append(up, running{p.Spec.NodeName, p.Name, p.Status.PodIP})
+				up = append(up, running{p.Spec.NodeName, p.Name, p.Status.PodIP, furtherIPv6(&p)})
 				continue
 			}
 			problems[p.Spec.NodeName] = reason(&p)

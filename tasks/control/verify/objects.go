@@ -22,8 +22,8 @@ import (
 // serviceName is the name of the Service of the probes.
 const serviceName = "probe"
 
-// start creates the Service and the pods, and returns the Service's address.
-func start(ctx context.Context, c *kube.Client, namespace string, nodes []string, o Options) (string, error) {
+// start creates the Service and the pods, and returns the Service's addresses, the primary one first.
+func start(ctx context.Context, c *kube.Client, namespace string, nodes []string, o Options) ([]string, error) {
 	service := &corev1.Service{
 		TypeMeta:   v1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: v1.ObjectMeta{Name: serviceName, Namespace: namespace},
@@ -32,8 +32,12 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 			Ports:    []corev1.ServicePort{{Port: probePort, TargetPort: intstr.FromInt32(probePort)}},
 		},
 	}
+	if o.IPv6 {
+		policy := corev1.IPFamilyPolicyRequireDualStack
+		service.Spec.IPFamilyPolicy = &policy
+	}
 	if err := create(ctx, c, service); err != nil {
-		return "", fmt.Errorf("creating the test Service: %w", err)
+		return nil, fmt.Errorf("creating the test Service: %w", err)
 	}
 	var group errgroup.Group
 	group.SetLimit(8)
@@ -46,14 +50,17 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 	}
 	_ = group.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return "", fmt.Errorf("creating the test pods: %w", err)
+		return nil, fmt.Errorf("creating the test pods: %w", err)
 	}
 	made, err := c.Get(ctx, kube.ServiceKind(), namespace, serviceName)
 	if err != nil {
-		return "", fmt.Errorf("reading the test Service: %w", err)
+		return nil, fmt.Errorf("reading the test Service: %w", err)
+	}
+	if all, _, _ := unstructured.NestedStringSlice(made.Object, "spec", "clusterIPs"); len(all) > 0 {
+		return all, nil
 	}
 	ip, _, _ := unstructured.NestedString(made.Object, "spec", "clusterIP")
-	return ip, nil
+	return []string{ip}, nil
 }
 
 // accountTimeout is the time during which a pod is retried that the API server forbids

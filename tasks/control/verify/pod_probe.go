@@ -36,11 +36,20 @@ const (
 // serviceAdvice is what to do when the checks of Services fail.
 var serviceAdvice = map[string]string{
 	serviceByIP:   "kube-proxy of the node writes the rules for Services: after an outage of all API servers it may need two minutes until it watches again; deployer install waits for it and restarts it",
+	serviceByIPv6: "kube-proxy of the node writes the rules for Services of both families: look at its log, and whether its pod has started since the cluster has both",
+	dnsIPv6:       "cluster DNS answers with the addresses of the Service that the API has: look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns",
 	serviceByName: "cluster DNS answers for Services: after an outage of all API servers it may need two minutes until it watches again; then look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns",
 }
 
 // podToPod is the check that connects to the pods of other nodes.
 const podToPod = "pod to pod"
+
+// The checks of IPv6 in a cluster with both families.
+const (
+	dnsIPv6       = "DNS inside, IPv6"
+	podToPodIPv6  = "pod to pod, IPv6"
+	serviceByIPv6 = "service by IP, IPv6"
+)
 
 // probeResult is one target with its check and its result.
 type probeResult struct {
@@ -52,7 +61,7 @@ type probeResult struct {
 }
 
 // probeAll queries all probes concurrently, and returns a row for each node and check.
-func probeAll(ctx context.Context, c *kube.Client, namespace, service string, pods []running, o Options) []report.Row {
+func probeAll(ctx context.Context, c *kube.Client, namespace string, services []string, pods []running, o Options) []report.Row {
 	var mu sync.Mutex
 	var rows []report.Row
 	results := map[string][]*probeResult{} // by node
@@ -60,7 +69,7 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 	others, settle := partners(pods), settleTime(ctx, c, time.Now())
 	for _, p := range pods {
 		wg.Go(func() {
-			list := targets(p, others[p.node], service, namespace, o)
+			list := targets(others[p.node], services, namespace, o)
 			err := queryUntilSettled(ctx, c, namespace, p, list, settle)
 			mu.Lock()
 			defer mu.Unlock()
@@ -74,6 +83,11 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 	}
 	wg.Wait()
 	rows = append(rows, rowsOf(results)...)
+	for _, p := range pods {
+		if o.IPv6 && p.ipv6 == "" {
+			rows = append(rows, report.Bad(podToPodIPv6, p.node, "the test pod has no IPv6 address").Advised("look at /etc/cni/net.d on the host, and run deployer install"))
+		}
+	}
 	if o.Outside == "" {
 		rows = append(rows, report.Skip(outside, "", "%s", o.NoOutside))
 	}
@@ -82,22 +96,41 @@ func probeAll(ctx context.Context, c *kube.Client, namespace, service string, po
 }
 
 // targets returns the targets that one probe must reach.
-func targets(p running, others []running, service, namespace string, o Options) []*probeResult {
+func targets(others []running, services []string, namespace string, o Options) []*probeResult {
 	list := []*probeResult{
 		{check: "DNS inside", what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
 		{check: "DNS inside", what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
 		{check: serviceByIP, what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
-		{check: serviceByIP, what: "a test Service at " + service, target: httpTarget(service)},
+		{check: serviceByIP, what: "a test Service at " + services[0], target: httpTarget(services[0])},
 		{check: serviceByName, what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
 	}
 	for _, other := range others {
 		list = append(list, &probeResult{check: podToPod, node: other.node, what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
+	}
+	if o.IPv6 {
+		list = append(list, ipv6Targets(others, services, namespace, o)...)
 	}
 	if o.Outside != "" {
 		list = append(list, &probeResult{check: outside, what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
 	}
 	for _, a := range list {
 		a.target.Timeout = targetTimeout
+	}
+	return list
+}
+
+// ipv6Targets returns the targets of IPv6 in a cluster with both families: pods, the test Service at
+// its address, and by the name that cluster DNS answers with this address.
+func ipv6Targets(others []running, services []string, namespace string, o Options) []*probeResult {
+	name := serviceName + "." + namespace + ".svc." + o.Domain
+	list := []*probeResult{{check: dnsIPv6, what: name, target: probe.Target{Kind: "dns", Name: name + ".", Family: probe.FamilyIPv6}}}
+	for _, service := range services[1:] {
+		list = append(list, &probeResult{check: serviceByIPv6, what: "a test Service at " + service, target: httpTarget(service)})
+	}
+	for _, other := range others {
+		if other.ipv6 != "" {
+			list = append(list, &probeResult{check: podToPodIPv6, node: other.node, what: other.node + " (" + other.ipv6 + ")", target: httpTarget(other.ipv6)})
+		}
 	}
 	return list
 }
@@ -185,18 +218,22 @@ func query(ctx context.Context, c *kube.Client, namespace string, p running, lis
 	return nil
 }
 
-// unreached returns the nodes whose pods no other pod has reached, and how many have tried.
-func unreached(results map[string][]*probeResult) map[string]int {
-	tries, reached := map[string]int{}, map[string]bool{}
+// aim is the pod of a node as the target of a check.
+type aim struct{ check, node string }
+
+// unreached returns the pods that no other pod has reached, and how many have tried.
+func unreached(results map[string][]*probeResult) map[aim]int {
+	tries, reached := map[aim]int{}, map[aim]bool{}
 	for _, list := range results {
 		for _, a := range list {
 			if a.node != "" {
-				tries[a.node]++
-				reached[a.node] = reached[a.node] || a.result.OK
+				at := aim{a.check, a.node}
+				tries[at]++
+				reached[at] = reached[at] || a.result.OK
 			}
 		}
 	}
-	maps.DeleteFunc(tries, func(node string, _ int) bool { return reached[node] })
+	maps.DeleteFunc(tries, func(at aim, _ int) bool { return reached[at] })
 	return tries
 }
 
@@ -206,10 +243,10 @@ func rowsOf(results map[string][]*probeResult) []report.Row {
 	var rows []report.Row
 	alone := unreached(results)
 	for node, list := range results {
-		rows = append(rows, summarize(node, slices.DeleteFunc(list, func(a *probeResult) bool { return alone[a.node] > 1 }))...)
+		rows = append(rows, summarize(node, slices.DeleteFunc(list, func(a *probeResult) bool { return alone[aim{a.check, a.node}] > 1 }))...)
 	}
-	for node, tries := range alone {
-		rows = append(rows, report.Bad(podToPod, node, "no other pod reaches the pod of this node; %d tried", tries).
+	for at, tries := range alone {
+		rows = append(rows, report.Bad(at.check, at.node, "no other pod reaches the pod of this node; %d tried", tries).
 			Advised("check the firewall and the routes of the host"))
 	}
 	return rows

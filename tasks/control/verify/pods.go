@@ -41,14 +41,14 @@ func Pods(ctx context.Context, c *kube.Client, o Options) (rows []report.Row) {
 	}
 	defer func() { rows = append(rows, removeNamespace(context.WithoutCancel(ctx), c, namespace)...) }()
 	o.Progress(fmt.Sprintf("starting %d test pods", len(names)))
-	service, err := start(ctx, c, namespace, names, o)
+	services, err := start(ctx, c, namespace, names, o)
 	if err != nil {
 		return append(rows, report.Bad("test pods", "", "%v", err))
 	}
 	pods, failed := await(ctx, c, namespace, names)
 	rows = append(rows, failed...)
 	o.Progress(fmt.Sprintf("%d test pods run; querying them", len(pods)))
-	rows = append(rows, probeAll(ctx, c, namespace, service, pods, o)...)
+	rows = append(rows, probeAll(ctx, c, namespace, services, pods, o)...)
 	return append(rows, onNodes(ctx, pods, o)...)
 }
 
