@@ -16,11 +16,15 @@ func CalicoSession(prefix, ip string) string { return prefix + strings.ReplaceAl
 // protocols have at most 64 characters.
 const maxSessionHost = 60
 
-// BIRDSession returns the name of BIRD's session with a neighbour in a cluster with the plugin bgp
-// (templates/network/bird.conf.tmpl).
+// BIRDSession returns the name of BIRD's session with an address of a neighbour in a cluster with the
+// plugin bgp (templates/network/bird.conf.tmpl).
 func BIRDSession(name, ip string) string {
+	prefix := "to_"
+	if FamilyOf(ip) == FamilyIPv6 {
+		prefix = "to6_"
+	}
 	if len(name) > maxSessionHost {
 		name = ip
 	}
-	return "to_" + name
+	return prefix + name
 }

@@ -15,11 +15,11 @@ type comparison struct {
 	found    Observed
 	routes   Routes
 	state    map[string]condition
-	owner    map[string]string                   // node of each prefix
-	peers    map[string]string                   // node of each name of a session
-	sessions map[string]map[string]SessionStatus // of each node that answers, by peer
-	others   map[string][]SessionStatus          // sessions of each node with hosts that are no nodes of the inventory
-	impacts  map[string]*impact                  // of each node at which others fail
+	owner    map[string]string                       // node of each prefix
+	peers    map[string]sessionKey                   // peer of each name of a session
+	sessions map[string]map[sessionKey]SessionStatus // of each node that answers, by peer
+	others   map[string][]SessionStatus              // sessions of each node with hosts that are no nodes of the inventory
+	impacts  map[string]*impact                      // of each node at which others fail
 	problems []Problem
 
 	mtuFaults []mtuFault            // in the order of the nodes
@@ -43,7 +43,7 @@ func (i *impact) String() string {
 func newComparison(c *cluster.Cluster, found Observed) *comparison {
 	m := &comparison{
 		cluster: c, found: found, routes: WantedRoutes(c, found.Objects), state: conditions(c, found),
-		owner: map[string]string{}, peers: map[string]string{}, sessions: map[string]map[string]SessionStatus{},
+		owner: map[string]string{}, peers: map[string]sessionKey{}, sessions: map[string]map[sessionKey]SessionStatus{},
 		others: map[string][]SessionStatus{}, impacts: map[string]*impact{}, tooLarge: map[mtuFault][]string{},
 	}
 	for node, prefixes := range m.routes.Own {
@@ -52,12 +52,14 @@ func newComparison(c *cluster.Cluster, found Observed) *comparison {
 		}
 	}
 	for _, name := range c.NodeNames {
-		ip := c.Nodes[name].IP
-		if c.Network.Plugin == cluster.PluginCalico {
-			m.peers[cluster.CalicoSession(cluster.CalicoMeshSession, ip)] = name
-			m.peers[cluster.CalicoSession(cluster.CalicoPeerSession, ip)] = name
-		} else {
-			m.peers[cluster.BIRDSession(name, ip)] = name
+		for _, ip := range c.Nodes[name].IPs {
+			key := sessionKey{name, cluster.FamilyOf(ip)}
+			if c.Network.Plugin == cluster.PluginCalico {
+				m.peers[cluster.CalicoSession(cluster.CalicoMeshSession, ip)] = key
+				m.peers[cluster.CalicoSession(cluster.CalicoPeerSession, ip)] = key
+			} else {
+				m.peers[cluster.BIRDSession(name, ip)] = key
+			}
 		}
 	}
 	return m
@@ -114,8 +116,9 @@ func (m *comparison) examine(node string) {
 	}
 	for _, s := range m.sessions[node] {
 		if s.Wanted && s.State != established && m.broken(s.Peer) {
-			affected := m.impact(s.Peer)
-			affected.sessions = append(affected.sessions, node)
+			if affected := m.impact(s.Peer); !slices.Contains(affected.sessions, node) { // it may have one for each family
+				affected.sessions = append(affected.sessions, node)
+			}
 		}
 	}
 	for _, r := range m.found.Hosts[node].Missing {

@@ -3,6 +3,7 @@ package networkstatus
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"deployer/cluster"
 )
@@ -18,7 +19,7 @@ type Objects struct {
 // Node is a Node object, or the range that a host has registered.
 type Node struct {
 	Name         string `json:"name"`
-	Range        string `json:"range"`         // range of its pods; empty with Calico, and when it has none
+	Range        string `json:"range"`         // ranges of its pods, separated by commas; empty with Calico, and when it has none
 	LacksNetwork bool   `json:"lacks_network"` // true when the pod network is all that the node lacks to be Ready
 }
 
@@ -50,7 +51,7 @@ func (o *Objects) Node(name string) (Node, bool) {
 	return Node{}, false
 }
 
-// SetRange sets the range of a node that the API does not have or does not know.
+// SetRange sets the ranges of a node that the API does not have or does not know.
 func (o *Objects) SetRange(name, prefix string) {
 	if prefix == "" {
 		return
@@ -83,7 +84,9 @@ func WantedRoutes(c *cluster.Cluster, found Objects) Routes {
 	switch c.Network.Plugin {
 	case cluster.PluginBGP:
 		for _, n := range found.Nodes {
-			add(n.Name, n.Range)
+			for _, prefix := range cluster.SplitList(n.Range) {
+				add(n.Name, prefix)
+			}
 		}
 	case cluster.PluginCalico:
 		for _, b := range found.Blocks {
@@ -96,7 +99,7 @@ func WantedRoutes(c *cluster.Cluster, found Objects) Routes {
 		for _, prefix := range out.Own[node] {
 			out.Prefixes = append(out.Prefixes, prefix)
 			if usesBIRD(c) {
-				out.Gateways = append(out.Gateways, c.Nodes[node].IP)
+				out.Gateways = append(out.Gateways, cluster.OfFamily(strings.Join(c.Nodes[node].IPs, ","), cluster.FamilyOf(prefix)))
 			}
 		}
 	}

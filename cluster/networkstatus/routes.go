@@ -19,7 +19,7 @@ func (m *comparison) routeProblems(node string) {
 		case r.Found != "":
 			wrong = append(wrong, fmt.Sprintf("%s by %s instead of %s", text, r.Found, r.Want))
 		case m.broken(owner):
-		case usesBIRD(m.cluster) && !m.leads(node, owner):
+		case usesBIRD(m.cluster) && !m.leads(node, owner, cluster.FamilyOf(r.To)):
 			cut = append(cut, text)
 		default:
 			lost = append(lost, text)
@@ -70,10 +70,10 @@ func Socket(c *cluster.Cluster) string {
 	return "/run/bird/bird.ctl"
 }
 
-// leads reports whether the announcements of a node reach another one by established sessions: directly,
-// or passed on by reflectors.
-func (m *comparison) leads(to, from string) bool {
-	if m.isUp(to, from) {
+// leads reports whether the announcements of a node reach another one by established sessions of a
+// family: directly, or passed on by reflectors.
+func (m *comparison) leads(to, from, family string) bool {
+	if m.isUp(to, from, family) {
 		return true
 	}
 	visited := map[string]bool{from: true}
@@ -81,10 +81,10 @@ func (m *comparison) leads(to, from string) bool {
 		at := next[0]
 		next = next[1:]
 		for _, r := range m.cluster.Network.Reflectors {
-			if visited[r] || !m.isUp(at, r) {
+			if visited[r] || !m.isUp(at, r, family) {
 				continue
 			}
-			if r == to || m.isUp(r, to) {
+			if r == to || m.isUp(r, to, family) {
 				return true
 			}
 			visited[r] = true

@@ -10,37 +10,64 @@ import (
 	"deployer/shortlist"
 )
 
+// sessionKey is the peer of a session, and the family of the routes that it carries.
+type sessionKey struct{ peer, family string }
+
+// name returns the peer with the family that is not the usual one, for messages.
+func (s SessionStatus) name() string {
+	if s.Family == cluster.FamilyIPv6 {
+		return s.Peer + " by IPv6"
+	}
+	return s.Peer
+}
+
 // readSessions relates the sessions of a node to its peers. While sessions change, BIRD may have two
 // with one peer; the established one counts.
 func (m *comparison) readSessions(node string) {
-	all := map[string]SessionStatus{}
+	all := map[sessionKey]SessionStatus{}
 	for _, s := range m.found.Hosts[node].Sessions {
-		one := SessionStatus{Peer: m.peers[s.Name], Name: s.Name, State: s.State, Since: s.Since}
+		key := m.peers[s.Name]
+		one := SessionStatus{Peer: key.peer, Family: key.family, Name: s.Name, State: s.State, Since: s.Since}
 		if one.Peer == "" {
 			m.others[node] = append(m.others[node], one)
-		} else if have, ok := all[one.Peer]; !ok || have.State != established {
-			all[one.Peer] = one
+		} else if have, ok := all[key]; !ok || have.State != established {
+			all[key] = one
 		}
 	}
 	if usesBIRD(m.cluster) {
-		for _, p := range m.cluster.Nodes[node].BGP.Peers {
-			s, ok := all[p.Name]
+		for _, key := range wantedSessions(m.cluster.Nodes[node]) {
+			s, ok := all[key]
 			if !ok {
-				s = SessionStatus{Peer: p.Name, State: notConfigured}
+				s = SessionStatus{Peer: key.peer, Family: key.family, State: notConfigured}
 			}
 			s.Wanted = true
-			all[p.Name] = s
+			all[key] = s
 		}
 	}
 	m.sessions[node] = all
+}
+
+// wantedSessions returns the sessions that the inventory wants of a node: one for each peer and family.
+func wantedSessions(n cluster.Node) []sessionKey {
+	var out []sessionKey
+	for _, p := range n.BGP.Peers {
+		for _, ip := range []string{p.IPv4, p.IPv6} {
+			if ip != "" {
+				out = append(out, sessionKey{p.Name, cluster.FamilyOf(ip)})
+			}
+		}
+	}
+	return out
 }
 
 // sessionList returns the sessions of a node in inventory order; those with other hosts come last.
 func (m *comparison) sessionList(node string) []SessionStatus {
 	out := []SessionStatus{}
 	for _, peer := range m.cluster.NodeNames {
-		if s, ok := m.sessions[node][peer]; ok {
-			out = append(out, s)
+		for _, family := range []string{cluster.FamilyIPv4, cluster.FamilyIPv6} {
+			if s, ok := m.sessions[node][sessionKey{peer, family}]; ok {
+				out = append(out, s)
+			}
 		}
 	}
 	return append(out, m.others[node]...)
@@ -52,13 +79,13 @@ func (m *comparison) sessionProblems(node string) {
 	for _, s := range m.sessionList(node) {
 		switch {
 		case !s.Wanted && m.isOurs(s):
-			unwanted = append(unwanted, cmp.Or(s.Peer, s.Name))
+			unwanted = append(unwanted, cmp.Or(s.name(), s.Name))
 		case !s.Wanted || s.State == established || m.broken(s.Peer):
 		case s.State == notConfigured:
-			unconfigured = append(unconfigured, s.Peer)
-		case m.hasNoSession(s.Peer, node): // reported there
+			unconfigured = append(unconfigured, s.name())
+		case m.hasNoSession(s.Peer, node, s.Family): // reported there
 		default:
-			unestablished = append(unestablished, fmt.Sprintf("%s (%s)", s.Peer, s.State))
+			unestablished = append(unestablished, fmt.Sprintf("%s (%s)", s.name(), s.State))
 			states = append(states, s.State)
 		}
 	}
@@ -79,8 +106,8 @@ func (m *comparison) isOurs(s SessionStatus) bool {
 }
 
 // hasNoSession reports whether a node that was examined lacks a session with another one in its configuration.
-func (m *comparison) hasNoSession(node, with string) bool {
-	s, ok := m.sessions[node][with]
+func (m *comparison) hasNoSession(node, with, family string) bool {
+	s, ok := m.sessions[node][sessionKey{with, family}]
 	return ok && s.State == notConfigured
 }
 
@@ -98,12 +125,12 @@ func sessionFix(states []string) string {
 	return "TCP port 179 must be open between the hosts, and both must have the same password: run deployer apply, then look at BIRD's log on both"
 }
 
-// isUp reports whether two nodes have an established session, as far as one of them was examined.
-// A session between nodes that were not examined counts as one.
-func (m *comparison) isUp(a, b string) bool {
+// isUp reports whether two nodes have an established session for the routes of a family, as far as one
+// of them was examined. A session between nodes that were not examined counts as one.
+func (m *comparison) isUp(a, b, family string) bool {
 	for _, end := range [][2]string{{a, b}, {b, a}} {
 		if m.state[end[0]] == works {
-			return m.sessions[end[0]][end[1]].State == established
+			return m.sessions[end[0]][sessionKey{end[1], family}].State == established
 		}
 	}
 	return m.isUnknown(a) && m.isUnknown(b)

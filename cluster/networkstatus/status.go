@@ -41,6 +41,7 @@ func (h HostStatus) Wanted() (wanted, up int) {
 
 // SessionStatus is a session that a node has, or that the inventory wants.
 type SessionStatus struct {
+	Family string `json:"family"` // family of the routes that it carries: ipv4 or ipv6; empty when the inventory does not have the peer
 	Peer   string `json:"peer"`   // name of the other host; empty when the inventory does not have it
 	Name   string `json:"name"`   // name of BIRD's protocol; empty when BIRD has none
 	State  string `json:"state"`  // Established, or why it is not; "not configured" when BIRD does not have it
