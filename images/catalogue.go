@@ -29,6 +29,10 @@ type Catalogue struct {
 	// artifact that has no set and does not follow it.
 	Releases  map[string]map[string]string `yaml:"releases"`
 	Artifacts []Artifact                   `yaml:"artifacts"`
+	// Conformance maps a Kubernetes version to the images of its conformance tests: names of
+	// artifacts to full references. They are no artifacts until [Catalogue.AddConformance]
+	// adds them.
+	Conformance map[string]map[string]string `yaml:"conformance"`
 }
 
 // Artifact is one entry of the catalogue. Files and archives have URL and Sums,
@@ -191,6 +195,7 @@ func (c *Catalogue) check() error {
 	for _, kubernetes := range c.KubernetesVersions() {
 		problems = append(problems, c.checkRelease(kubernetes, keys))
 	}
+	problems = append(problems, c.checkConformance())
 	return errors.Join(problems...)
 }
 

@@ -36,7 +36,8 @@ type Options struct {
 	// Names limits the build to these artifacts and images of the graph, and their bases;
 	// default: all of the catalogue that have no set.
 	Names []string
-	// Sets are sets of the catalogue that are built, too.
+	// Sets are sets of the catalogue that are built, too; [images.ConformanceSet] stands for the
+	// images of conformance tests that have a recipe.
 	Sets []string
 	// Images is the graph of images; default: that of the project.
 	Images *imagefile.Set
@@ -182,7 +183,7 @@ func newBuilder(ctx context.Context, catalogue *images.Catalogue, options Option
 		}
 	}
 	for _, set := range options.Sets {
-		if sets := catalogue.Sets(); !slices.Contains(sets, set) {
+		if sets := append(catalogue.Sets(), images.ConformanceSet); !slices.Contains(sets, set) {
 			return nil, fmt.Errorf("no set of artifacts %q in the catalogue, there are %s", set, strings.Join(sets, ", "))
 		}
 	}

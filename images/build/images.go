@@ -69,7 +69,7 @@ func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes 
 			}
 		}
 	}
-	a, err := b.imageArtifact(f)
+	a, err := b.imageArtifact(f, kubernetes)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,12 @@ func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes 
 }
 
 // imageArtifact returns the catalogue's artifact, or one like it for other images.
-func (b *builder) imageArtifact(f imagefile.File) (images.Artifact, error) {
+func (b *builder) imageArtifact(f imagefile.File, kubernetes string) (images.Artifact, error) {
 	a, err := b.catalogue.Artifact(f.Name)
+	conformance, _, isTest := b.catalogue.ConformanceArtifact(f.Name, kubernetes)
 	switch {
+	case isTest:
+		return conformance, nil
 	case err == nil && a.Kind != images.KindImage:
 		return a, fmt.Errorf("image %s: the catalogue has a %s of that name: choose another name", f.Name, a.Kind)
 	case f.Image != "":
@@ -101,7 +104,10 @@ func (b *builder) imageArtifact(f imagefile.File) (images.Artifact, error) {
 
 func (b *builder) imageVersion(in *imageInputs, kubernetes string) (string, error) {
 	f := in.file
+	_, conformance, isTest := b.catalogue.ConformanceArtifact(f.Name, kubernetes)
 	switch {
+	case isTest:
+		return conformance, nil
 	case f.VersionOfPackage != "":
 		d := find(in.packages(), f.VersionOfPackage)
 		if d.Name == "" {
@@ -346,6 +352,8 @@ func (b *builder) moduleSet(name, kubernetes string) (module, error) {
 	switch name {
 	case "kubernetes":
 		return kubernetesModule(kubernetes), nil
+	case "kubernetes-tests":
+		return kubernetesTestsModule(kubernetes), nil
 	case "calico":
 		return calicoModule(), nil
 	}

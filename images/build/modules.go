@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ type module struct {
 	// tags are build tags; ldflags go to the linker beside "-s -w".
 	tags    string
 	ldflags string
+	// tests are packages whose test binaries are built, too.
+	tests []string
 	// extra is set when the caller provides the files of the set.
 	extra *Extra
 }
@@ -35,6 +38,14 @@ func kubernetesModule(version string) module {
 		name: "kubernetes-" + version, path: "k8s.io/kubernetes",
 		ldflags: fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s", pkg, version, parts[0], parts[1]),
 	}
+}
+
+// kubernetesTestsModule has the programs of the conformance tests. e2e.test is a test binary. The
+// tests compare the version with that of the API server.
+func kubernetesTestsModule(version string) module {
+	m := kubernetesModule(version)
+	m.name, m.tests = "kubernetes-tests-"+version, []string{"k8s.io/kubernetes/test/e2e"}
+	return m
 }
 
 func etcdModule(version string) module {
@@ -108,8 +119,11 @@ func (m module) key(goVersion, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return keyOf("module", m.name, m.tags, m.ldflags, goVersion, arch,
-		string(files["go.mod"]), string(files["go.sum"]), string(files["main.go"])), nil
+	inputs := []string{
+		"module", m.name, m.tags, m.ldflags, goVersion, arch,
+		string(files["go.mod"]), string(files["go.sum"]), string(files["main.go"]),
+	}
+	return keyOf(append(inputs, m.tests...)...), nil
 }
 
 // compile builds the module into dir/bin, through a temporary directory, so that an
@@ -136,11 +150,10 @@ func (m module) compile(ctx context.Context, arch, dir string) error {
 	if m.own {
 		target = "."
 	}
-	args := []string{"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", strings.TrimSpace("-s -w " + m.ldflags)}
+	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", strings.TrimSpace("-s -w " + m.ldflags)}
 	if m.tags != "" {
-		args = append(args, "-tags", m.tags)
+		flags = append(flags, "-tags", m.tags)
 	}
-	args = append(args, "-o", "bin/", target)
 	env := []string{
 		"GO111MODULE=on", "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
 		"GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOEXPERIMENT=",
@@ -148,8 +161,14 @@ func (m module) compile(ctx context.Context, arch, dir string) error {
 	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
 		return err
 	}
-	if _, err := run(ctx, tmp, env, "go", args...); err != nil {
-		return fmt.Errorf("building %s: %w", m.name, err)
+	commands := [][]string{slices.Concat([]string{"build"}, flags, []string{"-o", "bin/", target})}
+	for _, p := range m.tests {
+		commands = append(commands, slices.Concat([]string{"test", "-c"}, flags, []string{"-o", "bin/", p}))
+	}
+	for _, args := range commands {
+		if _, err := run(ctx, tmp, env, "go", args...); err != nil {
+			return fmt.Errorf("building %s: %w", m.name, err)
+		}
 	}
 	err = os.Rename(tmp, dir)
 	if _, statErr := os.Stat(dir); statErr == nil {

@@ -58,7 +58,7 @@ func (b *builder) outputs(ctx context.Context, kubernetes string) ([]*output, er
 		add(&o)
 	}
 	bases := map[string]*output{}
-	for _, name := range b.images.WithBases(b.imageNames()...) {
+	for _, name := range b.images.WithBases(b.imageNames(kubernetes)...) {
 		f, err := b.images.File(name)
 		if err != nil {
 			return nil, err
@@ -73,12 +73,17 @@ func (b *builder) outputs(ctx context.Context, kubernetes string) ([]*output, er
 	return all, nil
 }
 
-// imageNames returns the images that the build includes: without names those of the
-// catalogue, and all of the graph with options.Images set.
-func (b *builder) imageNames() []string {
+// imageNames returns the images that the build includes for a Kubernetes version: without names
+// those of the catalogue, and with options.OnlyImages all of the graph. Images of conformance tests
+// take minutes to build, so they need their set or their name.
+func (b *builder) imageNames(kubernetes string) []string {
 	return slices.DeleteFunc(b.images.Names(), func(name string) bool {
 		if len(b.options.Names) > 0 {
 			return !slices.Contains(b.options.Names, name)
+		}
+		if b.catalogue.HasConformanceImage(name) {
+			_, _, ok := b.catalogue.ConformanceArtifact(name, kubernetes)
+			return !ok || !slices.Contains(b.options.Sets, images.ConformanceSet)
 		}
 		if b.options.OnlyImages {
 			return false

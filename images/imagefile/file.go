@@ -29,7 +29,7 @@ type File struct {
 
 // Binary is one compiled program of an image.
 type Binary struct {
-	From    string `yaml:"from" required:"true" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,calico,pause,shim" doc:"Go module set of the program."`
+	From    string `yaml:"from" required:"true" enum:"kubernetes,kubernetes-tests,etcd,coredns,containerd,cni-plugins,calico,pause,shim" doc:"Go module set of the program."`
 	Program string `yaml:"program" required:"true" doc:"Name of the program in the set."`
 	Path    string `yaml:"path" required:"true" doc:"Path in the image."`
 }
@@ -40,7 +40,7 @@ type Entry struct {
 	Path      string  `yaml:"path" required:"true" doc:"Path in the image."`
 	Content   *string `yaml:"content" doc:"Content of the file."`
 	Source    string  `yaml:"source" doc:"File whose content is taken; a relative path starts at the directory of the image file. With from: a file or directory of that module; a directory is taken with all files in it."`
-	From      string  `yaml:"from" json:",omitempty" enum:"kubernetes,etcd,coredns,containerd,cni-plugins,calico" doc:"Go module set whose main module has the source."`
+	From      string  `yaml:"from" json:",omitempty" enum:"kubernetes,kubernetes-tests,etcd,coredns,containerd,cni-plugins,calico" doc:"Go module set whose main module has the source."`
 	DropLines string  `yaml:"drop_lines" json:",omitempty" doc:"Regular expression of lines of the source that the image's file does not have. At least one line must match."`
 	Link      string  `yaml:"link" doc:"Target of a symbolic link."`
 	MoveFrom  string  `yaml:"move_from" doc:"Path of a file of a package that is moved to path."`
