@@ -141,7 +141,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 }
 
 func TestServeAndHoldEndWithTheirContext(t *testing.T) {
-	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"hold"}} {
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"results", "--listen", "127.0.0.1:0", "/"}, {"hold"}} {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- run(ctx, args) }()
@@ -155,7 +155,7 @@ func TestServeAndHoldEndWithTheirContext(t *testing.T) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	for _, args := range [][]string{nil, {"x"}, {"serve", "--port", "1"}, {"serve", "x"}} {
+	for _, args := range [][]string{nil, {"x"}, {"serve", "--port", "1"}, {"serve", "x"}, {"results"}, {"results", "a", "b"}} {
 		if code := Main(args, io.Discard); code != 2 {
 			t.Errorf("%v: exit %d", args, code)
 		}

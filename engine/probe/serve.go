@@ -66,13 +66,13 @@ func CheckAll(ctx context.Context, targets []Target) []Result {
 	return results
 }
 
-// Serve serves the HTTP service on an address such as ":8080" until ctx ends.
-func Serve(ctx context.Context, address string) error {
+// Serve serves a handler on an address such as ":8080" until ctx ends.
+func Serve(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: Handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

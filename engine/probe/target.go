@@ -6,6 +6,8 @@
 //	GET  /ok        200 "ok"
 //	GET  /hostname  the name of the pod
 //	POST /check     a Request as JSON, answered by a Response
+//
+// Next to tests in the same pod it gives out their results instead, see [ResultsHandler].
 package probe
 
 import (
