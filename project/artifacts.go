@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"deployer/cluster"
 	"deployer/images"
@@ -158,7 +159,11 @@ func (p *Project) ImageManifests(image, version string) map[string]string {
 // Fetch downloads missing artifacts into the store, verifies and pins them, and renders the
 // add-ons whose charts were missing, whose images it fetches, too. Fetch does not call onProgress when none is missing; onProgress may be nil.
 func (p *Project) Fetch(ctx context.Context, onProgress func(images.Progress)) error {
-	if err := p.Artifacts.Fetch(ctx, p.Needed, onProgress); err != nil {
+	required := slices.DeleteFunc(slices.Clone(p.Needed), p.isOptional)
+	if err := p.Artifacts.Fetch(ctx, required, onProgress); err != nil {
+		return err
+	}
+	if err := p.fetchOptional(ctx, onProgress); err != nil {
 		return err
 	}
 	if p.Addons == nil || !p.Addons.Unfetched() {

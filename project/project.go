@@ -48,6 +48,8 @@ type Options struct {
 	Lookups *lang.Lookups
 	// IsPlaceholder reports whether a value that LookupEnv returned is no secret; nil: none is.
 	IsPlaceholder func(value string) bool
+	// Conformance adds the images of the conformance tests of Kubernetes to the artifacts.
+	Conformance bool
 	// HostsOnly makes Load leave out the cluster, which may lack the node addresses of hosts.
 	HostsOnly bool
 	// Groups are added to those of the inventory; only LoadCluster uses them.
@@ -68,12 +70,15 @@ type Project struct {
 	Arch      string       // the first of artifacts.architectures
 	Source    string       // artifacts.source of the inventory; empty: none is given
 	Hosts     []string     // hosts that a run may contact, in inventory order
+	// MissingImages names the images of conformance tests that Fetch could not get; empty: none.
+	MissingImages string
 
 	images map[string]string // full references of container images in the cluster's versions, by catalogue name
 	groups map[string][]string
 
 	architectures []string     // artifacts.architectures
 	addonImages   []images.Ref // of add-ons, without an architecture
+	conformance   []images.Ref // of conformance tests, without an architecture
 	recorder      *fileRecorder
 }
 
@@ -156,6 +161,11 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 		return AsUserError(err)
 	}
 	p.listAddonImages()
+	if p.Conformance {
+		if err := p.listConformanceImages(); err != nil {
+			return AsUserError(err)
+		}
+	}
 	p.Hosts, p.groups = ClusterHosts(p.Inventory, p.Cluster), ClusterGroups(p.Inventory, p.Cluster)
 	p.addRunGroups()
 	return p.resolveCritical()

@@ -81,6 +81,7 @@ func NewVariables(inv *inventory.Inventory, given map[string]HostVars, c *cluste
 	}
 	v.SetImageDigests(nil)
 	v.SetAddonImages([]any{})
+	v.SetConformanceImages([]any{}, "")
 	v.shared["groups"] = groups(ClusterGroups(inv, c))
 	return v, nil
 }

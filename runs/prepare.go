@@ -59,6 +59,7 @@ func (r *Run) prepareWith(ctx context.Context, connector *target.Connector) erro
 	if r.Project.Cluster != nil {
 		r.variables.SetImageDigests(r.Project.ImageDigests())
 		r.variables.SetAddonImages(r.Project.AddonImages())
+		r.variables.SetConformanceImages(r.Project.ConformanceImages(), r.Project.MissingImages)
 	}
 	var err error
 	if r.blobs, err = blobs.New(r.Project); err != nil {

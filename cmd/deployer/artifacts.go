@@ -31,12 +31,13 @@ deployer.lock beside the inventory.`,
 // cluster.
 func clusterCommand(use, short string, do func(context.Context, *project.Project) error) *cobra.Command {
 	var path string
+	var conformance bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := loadCluster(path)
+			p, err := loadArtifacts(path, conformance)
 			if err != nil {
 				return err
 			}
@@ -44,18 +45,44 @@ func clusterCommand(use, short string, do func(context.Context, *project.Project
 		},
 	}
 	inventoryFlag(cmd, &path)
+	conformanceFlag(cmd, &conformance)
 	return cmd
+}
+
+// conformanceFlag adds the flag that includes the images of conformance tests.
+func conformanceFlag(cmd *cobra.Command, conformance *bool) {
+	cmd.Flags().BoolVar(conformance, "conformance", false, "also the images of the conformance tests, for deployer verify --conformance")
+}
+
+// loadArtifacts reads an inventory and resolves its cluster, whose artifacts include the images of
+// conformance tests when conformance is set.
+func loadArtifacts(path string, conformance bool) (*project.Project, error) {
+	options := projectOptions()
+	options.Conformance = conformance
+	return project.LoadCluster(path, options)
+}
+
+// fetchArtifacts fetches the artifacts of a project, and prints those that it does without.
+func fetchArtifacts(ctx context.Context, e env, p *project.Project) error {
+	if err := p.Fetch(ctx, artifactProgress(e.stderr)); err != nil {
+		return err
+	}
+	if p.MissingImages != "" {
+		fmt.Fprintf(e.stderr, "note: %s\n", p.MissingImages)
+	}
+	return nil
 }
 
 func newArtifactsFetch(e env) *cobra.Command {
 	return clusterCommand("fetch", "Download, verify and pin the artifacts of the inventory's cluster", func(ctx context.Context, p *project.Project) error {
-		return printPinned(e, p, "are in the cache and pinned in", p.Fetch(ctx, artifactProgress(e.stderr)))
+		return printPinned(e, p, "are in the cache and pinned in", fetchArtifacts(ctx, e, p))
 	})
 }
 
 func newArtifactsVerify(e env) *cobra.Command {
 	var repair bool
 	cmd := clusterCommand("verify", "Verify the digests of the cached artifacts", func(ctx context.Context, p *project.Project) error {
+		p.DropUnpinnedImages()
 		check := p.Artifacts.Verify
 		if repair {
 			check = p.Artifacts.Repair
@@ -69,6 +96,7 @@ func newArtifactsVerify(e env) *cobra.Command {
 func newArtifactsLock(e env) *cobra.Command {
 	var update bool
 	cmd := clusterCommand("lock", "Pin the artifacts that the source offers now", func(ctx context.Context, p *project.Project) error {
+		p.DropUnpinnedImages()
 		return printPinned(e, p, "are pinned in", p.Artifacts.Accept(ctx, p.Needed, update, artifactProgress(e.stderr)))
 	})
 	cmd.Flags().BoolVar(&update, "update", false, "replace pins of artifacts whose content has changed at the source")
@@ -125,7 +153,8 @@ func newArtifactsBuild(e env) *cobra.Command {
 form that their publishers ship, for sites that cannot reach the publishers and
 for the lab. Use the directory as artifacts.source of an inventory. An artifact is
 built again only when its inputs have changed. Calico is built with --with calico, for
-clusters whose network plugin it is.`,
+clusters whose network plugin it is, and the conformance tests of Kubernetes with
+--with conformance, for deployer verify --conformance.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -148,7 +177,7 @@ clusters whose network plugin it is.`,
 	cmd.Flags().StringVar(&options.Dir, "dir", "", "directory to build into (default: artifacts-src in deployer's cache)")
 	cmd.Flags().StringSliceVar(&options.Kubernetes, "kubernetes", nil, "Kubernetes versions (default: the catalogue's default)")
 	cmd.Flags().StringVar(&options.Arch, "arch", "", "architecture (default: this machine's)")
-	cmd.Flags().StringSliceVar(&options.Sets, "with", nil, "`sets` of artifacts that only some clusters need: calico")
+	cmd.Flags().StringSliceVar(&options.Sets, "with", nil, "`sets` of artifacts that only some clusters need: calico, conformance")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 
 func newImagesBundle(e env) *cobra.Command {
 	var path string
+	var conformance bool
 	cmd := &cobra.Command{
 		Use:   "bundle FILE",
 		Short: "Write all artifacts of the inventory's cluster into one file",
@@ -24,11 +25,11 @@ artifacts.source: FILE in the inventory. Missing artifacts are fetched first. To
 use minisign: minisign -Sm FILE.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := loadCluster(path)
+			p, err := loadArtifacts(path, conformance)
 			if err != nil {
 				return err
 			}
-			if err := p.Fetch(cmd.Context(), artifactProgress(e.stderr)); err != nil {
+			if err := fetchArtifacts(cmd.Context(), e, p); err != nil {
 				return err
 			}
 			if err := writeBundle(cmd.Context(), p, args[0]); err != nil {
@@ -43,6 +44,7 @@ use minisign: minisign -Sm FILE.`,
 		},
 	}
 	inventoryFlag(cmd, &path)
+	conformanceFlag(cmd, &conformance)
 	return cmd
 }
 

@@ -62,6 +62,7 @@ Lists are never null.
 | ` + "`groups`" + ` | Lists of host names: every group of the inventory, the roles master, minion, etcd and proxy, and node and all. |
 | ` + "`images`" + ` | Full references of container images by their name in the catalogue, in the versions of the host. |
 | ` + "`image_digests`" + ` | Manifest digests of these images, by name in the catalogue and architecture; empty for an image without an entry in the lock file. |
+| ` + "`conformance_images`" + `, ` + "`conformance_missing`" + ` | Images of the pods of conformance tests that deployer imports on nodes, as in addon_images, and a text about those that could not be fetched; empty but in ` + "`deployer verify --conformance`" + `. |
 | ` + "`addon_images`" + ` | Images of add-ons that deployer imports on nodes: a list of mappings with name and version in the catalogue. |
 | ` + "`leaving`" + ` | What scale-down takes out of the cluster, see below; lists are empty in other runs. |
 | ` + "`maintenance_hooks`" + ` | The hooks of cluster.maintenance, with the keys of the inventory; texts are those of the host. |

@@ -11,6 +11,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/control/addon"
 	"deployer/tasks/control/calico"
+	"deployer/tasks/control/conformance"
 	"deployer/tasks/control/departure"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/etcd"
@@ -120,6 +121,7 @@ func Actions() []engine.Kind {
 		{Name: "verify_etcd_backups", Doc: "Checks the snapshots that the members of etcd save by a timer, and their copies; problems are rows of the output.", Internal: true, New: func() any { return &etcd.Backups{} }},
 		{Name: "verify_extensions", Doc: "Checks that APIServices are available and admission webhooks have a backend; problems are rows of the output.", Internal: true, New: func() any { return &verify.ExtensionsTask{} }},
 		{Name: "verify_etcd", Doc: "Checks that etcd has one leader, all members serve and no alarm is set; problems are rows of the output.", Internal: true, New: func() any { return &verify.EtcdTask{} }},
+		{Name: "conformance", Doc: "Runs the conformance tests of Kubernetes in the cluster, from a pod on the host, and removes all their objects; tests that fail are rows of the output.", Internal: true, New: func() any { return conformance.NewTask() }},
 		{Name: "verify_pods", Doc: "Starts probe pods on some nodes and checks that they reach each other, Services and DNS names; problems are rows of the output.", Internal: true, New: func() any { return &verify.PodsTask{} }},
 	}))
 }

@@ -11,5 +11,5 @@ var freeTexts = map[string]string{
 		replace.Options.Validate template.Validate text_block.Options.Validate yaml_file.Validate`,
 	"value of an environment variable, or input of a program": `command.Env command.Stdin hook.Env script.Env script.Stdin script_run.Env script_run.Stdin shell.Env shell.Stdin`,
 	"body of a request":  `hook.HTTP.Body`,
-	"message for people": `assert.FailMsg assert.Msg assert.SuccessMsg fail.Msg fail.Detail host_reboot.Msg reboot.Msg wait_for.Msg`,
+	"message for people": `assert.FailMsg assert.Msg assert.SuccessMsg conformance.Missing fail.Msg fail.Detail host_reboot.Msg reboot.Msg wait_for.Msg`,
 }
