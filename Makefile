@@ -194,6 +194,11 @@ e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies 
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
 
+.PHONY: e2e-conformance
+e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)
+	bin/deployer artifacts build --with calico,conformance
+	go test -tags lab -count=1 -v -timeout 60m ./test/conformance
+
 .PHONY: e2e-proxy
 e2e-proxy: build packages ## both API proxies, with watches that are idle for 9 minutes (needs root)
 	bin/deployer artifacts build
