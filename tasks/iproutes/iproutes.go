@@ -72,9 +72,16 @@ func (r Route) Before(other Route) bool {
 	return len(a) < len(b) || len(a) == len(b) && a < b
 }
 
-// InterfaceTo returns the interface by which packets to an address leave: that of the longest
-// prefix, and of its lowest metric. It returns "" when no route leads there.
+// InterfaceTo returns the interface by which packets to an address leave. It returns "" when no route
+// leads there.
 func InterfaceTo(routes []Route, to netip.Addr) string {
+	best, _ := RouteTo(routes, to)
+	return best.Interface
+}
+
+// RouteTo returns the route that packets to an address take: that of the longest prefix, and of its
+// lowest metric. It returns false when none leads there.
+func RouteTo(routes []Route, to netip.Addr) (Route, bool) {
 	best := Route{}
 	for _, r := range routes {
 		if !r.To.Contains(to) {
@@ -84,10 +91,10 @@ func InterfaceTo(routes []Route, to netip.Addr) string {
 			best = r
 		}
 	}
-	if best.Interface == "*" {
-		return ""
+	if best.Interface == "" || best.Interface == "*" {
+		return Route{}, false
 	}
-	return best.Interface
+	return best, true
 }
 
 // address parses four bytes in hex digits, the last byte of the address first.
