@@ -60,38 +60,58 @@ type Routes struct {
 // both), so a node that is added or removed moves no other node, and a reflector that
 // is added or removed moves only its share.
 func Topology(speakers []Speaker, named []string, meshBelow, perReflector int) Routes {
-	t := Routes{
-		Peers: map[string][]string{}, Reflectors: []string{}, clients: map[string]map[string]bool{},
-		speakers: map[string]Speaker{}, ids: routerIDs(speakers),
-	}
-	var names []string
-	for _, s := range speakers {
-		names = append(names, s.Name)
-		t.speakers[s.Name] = s
-	}
+	t := newRoutes(speakers)
 	t.Mesh = len(named) == 0 && len(speakers) < meshBelow
 	if t.Mesh {
+		names := speakerNames(speakers)
 		for _, n := range names {
 			t.Peers[n] = others(names, n)
 		}
 		return t
 	}
-	t.Reflectors = reflectors(speakers, named, perReflector)
+	all := reflectors(speakers, named, perReflector)
+	t.reflect(speakers, all, func(string) []string { return all })
+	return t
+}
+
+// newRoutes returns the routes of speakers without any session.
+func newRoutes(speakers []Speaker) Routes {
+	t := Routes{
+		Peers: map[string][]string{}, Reflectors: []string{}, clients: map[string]map[string]bool{},
+		speakers: map[string]Speaker{}, ids: routerIDs(speakers),
+	}
+	for _, s := range speakers {
+		t.speakers[s.Name] = s
+	}
+	return t
+}
+
+// reflect adds the sessions of reflectors with each other, and of each other node with two of the
+// reflectors that of returns.
+func (t *Routes) reflect(speakers []Speaker, reflectors []string, of func(node string) []string) {
+	t.Reflectors = reflectors
 	for _, r := range t.Reflectors {
 		t.clients[r] = map[string]bool{}
 		t.Peers[r] = others(t.Reflectors, r)
 	}
-	for _, n := range names {
+	for _, n := range speakerNames(speakers) {
 		if slices.Contains(t.Reflectors, n) {
 			continue
 		}
-		t.Peers[n] = pick(n, t.Reflectors)
+		t.Peers[n] = pick(n, of(n))
 		for _, r := range t.Peers[n] {
 			t.clients[r][n] = true
 			t.Peers[r] = append(t.Peers[r], n)
 		}
 	}
-	return t
+}
+
+func speakerNames(speakers []Speaker) []string {
+	var names []string
+	for _, s := range speakers {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // reflectors returns the named reflectors, or chooses them.
@@ -190,7 +210,7 @@ func addressNumber(ip netip.Addr) uint32 {
 // node returns the part of one node.
 func (t Routes) node(name string, asn uint32) BGP {
 	id := t.ids[name]
-	out := BGP{ASN: asn, RouterID: id, IsReflector: slices.Contains(t.Reflectors, name), Peers: []Peer{}}
+	out := BGP{ASN: asn, RouterID: id, IsReflector: slices.Contains(t.Reflectors, name), Peers: []Peer{}, Routers: []Router{}, Advertised: []string{}}
 	out.IPv4, out.IPv6 = t.speakers[name].byFamily()
 	if out.IsReflector {
 		// Each reflector has a cluster id of its own: two reflectors with one id would drop each
@@ -212,11 +232,19 @@ func (r *resolver) topology() Routes {
 		return Routes{Reflectors: []string{}}
 	}
 	var speakers []Speaker
+	rack, zone := map[string]string{}, map[string]string{}
 	for _, h := range r.hosts {
 		if h.isNode() {
+			rack[h.Name], zone[h.Name] = r.rack(h), h.Labels[r.spec.Network.ReflectorLabel]
 			speakers = append(speakers, Speaker{Name: h.Name, IP: h.ip(), Second: h.second(r.spec.families()), Master: h.has(RoleMaster)})
 		}
 	}
 	n := r.spec.Network
+	switch {
+	case n.BGP.RackLabel != "":
+		return rackTopology(speakers, rack, n.MeshBelow, n.NodesPerReflector)
+	case n.ReflectorLabel != "":
+		return ZonedTopology(speakers, zone, n.MeshBelow, n.NodesPerReflector)
+	}
 	return Topology(speakers, n.Reflectors, n.MeshBelow, n.NodesPerReflector)
 }

@@ -138,7 +138,15 @@ type Network struct {
 	Authentication string   `json:"authentication"` // authentication of BGP sessions: auto, md5 or none
 	Later          bool     `json:"later"`          // true when the pod network is applied by others, after the install
 	Calico         Calico   `json:"calico"`
+
+	RackLabel string        `json:"rack_label"` // label of the rack of nodes whose racks have layer-3 networks of their own; empty when all nodes are in one layer-2 network
+	PeerSpecs []BGPPeerSpec `json:"-"`          // routers outside of the cluster
+	Advertise Advertised    `json:"-"`          // ranges of Services that nodes announce to the routers
 }
+
+// OneLayer2 reports whether every node sends packets for pods to the node of the pod, without a router
+// between them that BGP has made known.
+func (n Network) OneLayer2() bool { return n.RackLabel == "" }
 
 // KubeProxy is the cluster-wide configuration of kube-proxy.
 type KubeProxy struct {

@@ -148,6 +148,7 @@ func (n NetworkSpec) withDefaults() NetworkSpec {
 	}
 	n.MeshBelow = cmp.Or(n.MeshBelow, 50)
 	n.NodesPerReflector = cmp.Or(n.NodesPerReflector, 200)
+	n.BGP = n.BGP.withDefaults()
 	n.Calico = n.Calico.withDefaults()
 	return n
 }

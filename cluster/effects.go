@@ -11,11 +11,13 @@ type Effects struct {
 	IPv6        bool     `json:"ipv6"`         // true when the rules for IPv6 must be loaded, too
 	NameServers bool     `json:"name_servers"` // true when cluster DNS asks the name servers of the host
 	Outside     []string `json:"outside"`      // address and port of API servers on other hosts, which pods must reach; each node has others
+	Routers     []string `json:"routers"`      // names of BIRD's sessions with routers outside of the cluster, one of which must be established
+	BIRDSocket  string   `json:"bird_socket"`  // path of BIRD's control socket
 }
 
 // effectsOf returns the effects to compare on a host.
 func effectsOf(c *Cluster, n Node) Effects {
-	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}}
+	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}, Routers: []string{}, BIRDSocket: "/run/bird/bird.ctl"}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			e.CNI, e.Rules, e.IPv6 = "10-deployer.conflist", true, c.IsDualStack()
@@ -25,6 +27,12 @@ func effectsOf(c *Cluster, n Node) Effects {
 		}
 		e.NameServers = len(c.DNS.Upstreams) == 0
 		e.Outside = outsideOf(c, n)
+		if n.RunsCalico {
+			e.BIRDSocket = "/var/run/calico/bird.ctl"
+		}
+		for _, r := range n.BGP.Routers {
+			e.Routers = append(e.Routers, r.Session)
+		}
 	}
 	return e
 }

@@ -111,7 +111,11 @@ type BGP struct {
 	IPv6        string `json:"ipv6"`         // address of the node in sessions that carry IPv6 routes; empty without any
 	ClusterID   string `json:"cluster_id"`   // cluster id of a route reflector, which is its router id; empty on other nodes
 	IsReflector bool   `json:"is_reflector"` // true when the node is a route reflector
-	Peers       []Peer `json:"peers"`        // BGP sessions of the node
+	Peers       []Peer `json:"peers"`        // BGP sessions with other nodes
+	// Rack is the rack of a node whose rack has a layer-3 network of its own; empty otherwise.
+	Rack       string   `json:"rack"`
+	Routers    []Router `json:"routers"`    // BGP sessions with routers outside of the cluster
+	Advertised []string `json:"advertised"` // ranges of Services that the node announces to the routers
 }
 
 // Peer is one BGP session of a node.

@@ -22,7 +22,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		IsNode:          h.isNode(),
 		Labels:          map[string]string{},
 		Taints:          []Taint{},
-		BGP:             BGP{Peers: []Peer{}},
+		BGP:             BGP{Peers: []Peer{}, Routers: []Router{}, Advertised: []string{}},
 		LocalAPI:        r.out.API.Local,
 		Etcd:            LocalEtcd{Dirs: []string{}},
 		Roles:           []string{},
@@ -58,6 +58,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 		n.Labels = r.labels(h, n)
 		n.Taints = r.taints(h)
 		n.BGP = t.node(h.Name, r.spec.Network.ASN)
+		r.addRouters(h, &n)
 	}
 	n.Versions = nodeVersions(r.out.Versions, n, mergeLayers(r.spec.Overrides, h.Overrides))
 	return n
@@ -151,7 +152,7 @@ func (r *resolver) labels(h Host, n Node) map[string]string {
 	if n.IsMaster {
 		out["node-role.kubernetes.io/control-plane"] = ""
 		if r.place.taintsMaster(h) {
-			out["node.kubernetes.io/exclude-from-external-load-balancers"] = ""
+			out[excludedLabel] = ""
 		}
 	}
 	maps.Copy(out, h.Labels)

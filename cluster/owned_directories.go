@@ -1,6 +1,9 @@
 package cluster
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // Owned is a directory of a host in which roles write files. A file that deployer has
 // written there and Keep does not list belonged to an object that the inventory no
@@ -73,6 +76,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")
+			if slices.ContainsFunc(n.BGP.Routers, func(r Router) bool { return r.HasPassword }) {
+				deployer = append(deployer, "bgp-router-passwords.conf")
+			}
 			units = append(units, "deployer-bird.service", "deployer-pods.service")
 		}
 		for _, r := range c.Containerd.Registries {

@@ -5,6 +5,7 @@ import "slices"
 // The kinds of requirement.
 const (
 	RequireAddress  = "address"      // Address on one of the host's interfaces
+	RequireOnLink   = "on_link"      // no router between the host and Addresses
 	RequirePort     = "port"         // free, or held by one of Owners
 	RequireDisk     = "disk"         // MinMiB and MinPercent free on the file system of Path
 	RequireMemory   = "memory"       // MinMiB of RAM
@@ -21,9 +22,10 @@ const (
 // Requirement is a property that a host must have before it is changed. Fields without a
 // meaning for the kind are empty.
 type Requirement struct {
-	Kind       string   `json:"kind"`        // kind: address, port, disk, memory, cpu, swap, kernel, cgroup, foreign, manifest, name_servers or resolv_conf
+	Kind       string   `json:"kind"`        // kind: address, on_link, port, disk, memory, cpu, swap, kernel, cgroup, foreign, manifest, name_servers or resolv_conf
 	Name       string   `json:"name"`        // name of the requirement in reports; for kind kernel, the feature
 	Address    string   `json:"address"`     // IP address, for kind address
+	Addresses  []string `json:"addresses"`   // IP addresses, for kind on_link
 	Port       int      `json:"port"`        // port number, for kind port
 	Protocol   string   `json:"protocol"`    // protocol of the port, for kind port: tcp or udp
 	Path       string   `json:"path"`        // path, for the kinds disk, foreign, manifest and resolv_conf; for kind port, see former
@@ -43,6 +45,7 @@ func Requirements(c *Cluster, n Node) []Requirement {
 	for _, ip := range n.IPs[min(1, len(n.IPs)):] {
 		out = append(out, Requirement{Kind: RequireAddress, Name: ip, Address: ip, Why: "the node has this address in the second family of the pods"})
 	}
+	out = append(out, neighbourRequirements(c, n)...)
 	out = append(out, portRequirements(c, n)...)
 	out = append(out, sizeRequirements(c, n)...)
 	if n.IsNode {
@@ -61,9 +64,34 @@ func Requirements(c *Cluster, n Node) []Requirement {
 		out = append(out, foreign(c.Etcd.DataDir+"/member", "the data of another etcd lies here"))
 	}
 	for i := range out {
-		out[i].Owners, out[i].Former = orEmpty(out[i].Owners), orEmpty(out[i].Former)
+		out[i].Owners, out[i].Former, out[i].Addresses = orEmpty(out[i].Owners), orEmpty(out[i].Former), orEmpty(out[i].Addresses)
 	}
 	return out
+}
+
+// neighbourRequirements: the kernel sends packets for pods of another node to that node, so no router
+// may be between them; nor between a node and a router that is one hop away.
+func neighbourRequirements(c *Cluster, n Node) []Requirement {
+	if !n.IsNode || c.Network.Plugin != PluginBGP {
+		return nil
+	}
+	var addresses []string
+	for _, p := range n.BGP.Peers {
+		for _, ip := range []string{p.IPv4, p.IPv6} {
+			if ip != "" {
+				addresses = append(addresses, ip)
+			}
+		}
+	}
+	for _, r := range n.BGP.Routers {
+		if r.Hops <= 1 {
+			addresses = append(addresses, r.IP)
+		}
+	}
+	if len(addresses) == 0 {
+		return nil
+	}
+	return []Requirement{{Kind: RequireOnLink, Name: RequireOnLink, Addresses: addresses}}
 }
 
 // serverRequirements: the kubelet needs a file with name servers, and cluster DNS a server in it

@@ -108,7 +108,7 @@ func (r *resolver) clusterWide() {
 		Network: Network{
 			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
 			Authentication: s.Network.authentication(), Calico: r.calico(),
-			Later: s.Network.Plugin == PluginNone && !s.addsNetwork(),
+			Later: s.Network.Plugin == PluginNone && !s.addsNetwork(), RackLabel: s.Network.BGP.RackLabel, PeerSpecs: s.Network.BGP.Peers, Advertise: s.Network.BGP.Advertise.resolve(s.ServiceCIDR),
 		},
 		Addons:              s.addons(),
 		AddonSpecs:          s.Addons,

@@ -55,12 +55,14 @@ type NetworkSpec struct {
 	CNI               string           `yaml:"cni" enum:"bridge,ptp" default:"bridge" doc:"How a pod is connected to its node with bgp: by a bridge, or point to point."`
 	ASN               uint32           `yaml:"asn" default:"64512" doc:"Number of the autonomous system of all nodes; the default is the first private number."`
 	Reflectors        []string         `yaml:"reflectors" doc:"Nodes that are route reflectors; default: none below mesh_below nodes, masters above it. Clients of a reflector that is no master compare its routes with a list of all nodes, which changes with each node."`
+	ReflectorLabel    string           `yaml:"reflector_label" doc:"Label of nodes whose value is their zone or rack, such as topology.kubernetes.io/zone: from mesh_below nodes on, two nodes of each zone reflect, masters first, and each node has sessions with those of its zone. Nodes without the label are a zone of their own. Default: reflectors are chosen without regard to zones."`
 	MeshBelow         int              `yaml:"mesh_below" doc:"Number of nodes from which on route reflectors are used instead of a full mesh; default 50, with calico 100."`
 	NodesPerReflector int              `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many masters are chosen as reflectors: at least three, and all of them where more would be needed. Minions are chosen only beside a single master."`
 	Authentication    string           `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
 	HostFirewall      HostFirewallSpec `yaml:"host_firewall" doc:"Packet filter of the ports of etcd and kubelets."`
 	MTU               int              `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: 1500, and with Calico what calico-node computes from the interfaces of the nodes and the encapsulation."`
 
+	BGP    BGPSpec    `yaml:"bgp" doc:"BGP sessions with routers outside of the cluster."`
 	Calico CalicoSpec `yaml:"calico" doc:"Settings of network.plugin: calico."`
 }
 

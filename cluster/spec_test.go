@@ -29,11 +29,18 @@ func TestEveryKeyDecodes(t *testing.T) {
 	}
 	everyField(t, "cluster", reflect.ValueOf(spec))
 	hosts := fleet(masters(3), minions(3))
-	hosts[3].Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
+	for i := range hosts {
+		hosts[i].Labels = map[string]string{"rack": "a", "topology.kubernetes.io/zone": "a"}
+	}
 	withBGP, withCalico := spec, spec // each plugin refuses settings of the other
 	withBGP.Network.Calico = cluster.CalicoSpec{}
+	withRacks, withZones := withBGP, withBGP
+	withBGP.Network.BGP.RackLabel, withBGP.Network.ReflectorLabel = "", ""
+	withRacks.Network.Reflectors, withRacks.Network.ReflectorLabel = nil, ""
+	withZones.Network.BGP.RackLabel, withZones.Network.Reflectors = "", nil
+	withCalico.Network.BGP, withCalico.Network.ReflectorLabel = cluster.BGPSpec{}, ""
 	withCalico.Network.Plugin, withCalico.Network.Authentication, withCalico.Network.Reflectors = cluster.PluginCalico, cluster.AuthenticationNone, nil
-	for _, spec := range []cluster.Spec{withBGP, withCalico} {
+	for _, spec := range []cluster.Spec{withBGP, withRacks, withZones, withCalico} {
 		if problems := cluster.Validate(spec, hosts); len(problems) > 0 {
 			t.Errorf("the example with %s is refused:\n%v", spec.Network.Plugin, problems)
 		}

@@ -39,6 +39,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkHostFirewall()
 	c.checkVirtualIP()
 	c.checkCalico()
+	c.checkBGP()
 	c.checkOverrides()
 	c.checkWantedSkew()
 	c.checkSysctls()

@@ -85,10 +85,29 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	return out
 }
 
+// checkReflectorLabel refuses a label that chooses no reflectors.
+func (c *checker) checkReflectorLabel() {
+	const key = "cluster.network.reflector_label"
+	n := c.spec.Network
+	switch {
+	case !n.routesByBGP():
+		c.add("unused-reflector-label", key, "deployer sets up no BGP sessions with this pod network: remove it")
+	case len(n.Reflectors) > 0:
+		c.add("unused-reflector-label", key, "network.reflectors names the reflectors: remove one of the two")
+	case n.BGP.RackLabel != "":
+		c.add("unused-reflector-label", key, "nodes have sessions inside of their racks (network.bgp.rack_label), where reflectors are chosen from mesh_below nodes on: remove it")
+	case !slices.ContainsFunc(c.hosts, func(h Host) bool { return h.isNode() && h.Labels[n.ReflectorLabel] != "" }):
+		c.add("unused-reflector-label", key, "no node has the label %s: give it to hosts or groups", n.ReflectorLabel)
+	}
+}
+
 // checkNetwork checks route reflectors and the numbers of the pod network.
 func (c *checker) checkNetwork() {
 	n := c.spec.Network
 	seen := map[string]bool{}
+	if n.ReflectorLabel != "" {
+		c.checkReflectorLabel()
+	}
 	if n.Plugin == PluginNone && len(n.Reflectors) > 0 {
 		c.add("unused-reflectors", "cluster.network.reflectors", "with network.plugin: %s deployer sets up no BGP sessions: remove them", n.Plugin)
 		return
@@ -110,8 +129,7 @@ func (c *checker) checkNetwork() {
 	if len(seen) == 1 && len(c.place.nodes) > 1 && !c.spec.AllowSingleRR {
 		c.add("single-reflector", "cluster.network.reflectors", "with one reflector its failure cuts the pod network: name two, or set allow_single_reflector: true")
 	}
-	// 0 and 23456 are reserved, as are the last of each size (RFC 7607, 6793, 7300).
-	if slices.Contains([]uint32{0, 23456, 65535, 4294967295}, n.ASN) {
+	if reservedASN(n.ASN) {
 		c.add("bad-asn", "cluster.network.asn", "%d is a reserved number: use a private one such as 64512", n.ASN)
 	}
 	if n.MTU != 0 && (n.MTU < 576 || n.MTU > 65535) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,8 +261,78 @@ var brokenClusters = []struct {
 		s.API.VirtualIP.Address, s.Proxy.Kind = "172.31.0.100", "nginx"
 		*h = append(*h, hosts("p", 30, 1, "proxy")...)
 	}, "proxy-cannot-listen cluster.api.virtual_ip.address", "cluster.proxy.kind: haproxy"},
+	{"zones of nobody", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.ReflectorLabel = "zone" }, "unused-reflector-label cluster.network.reflector_label", "no node has the label zone"},
+	{"zones and names", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.ReflectorLabel, s.Network.Reflectors = "zone", []string{"m1", "m2"}
+	}, "unused-reflector-label cluster.network.reflector_label", "remove one"},
+	{"zones without BGP", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.ReflectorLabel, s.Network.Plugin = "zone", cluster.PluginNone
+	}, "unused-reflector-label cluster.network.reflector_label", "no BGP sessions"},
+	{"zones inside of racks", peers(cluster.BGPSpec{RackLabel: "rack"}, inRacks, func(s *cluster.Spec, _ []cluster.Host) { s.Network.ReflectorLabel = "rack" }), "unused-reflector-label cluster.network.reflector_label", "inside of their racks"},
+	{"routers without BGP", peers(cluster.BGPSpec{}, func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = cluster.PluginNone }), "unused-bgp cluster.network.bgp", "remove"},
+	{"routers with VXLAN", peers(cluster.BGPSpec{}, func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.Encapsulation = cluster.PluginCalico, cluster.EncapsulationVXLAN
+	}), "unused-bgp cluster.network.bgp", "no BGP"},
+	{"a router without a name", peer(func(p *cluster.BGPPeerSpec) { p.Name = "ToR A" }), "bad-peer cluster.network.bgp.peers[0].name", "small letters"},
+	{"two routers of a name", peers(cluster.BGPSpec{Peers: []cluster.BGPPeerSpec{{Name: "tor", Address: "172.31.9.9", ASN: 65010}}}), "bad-peer cluster.network.bgp.peers[1].name", "rename"},
+	{"a router without an address", peer(func(p *cluster.BGPPeerSpec) { p.Address = "tor.example" }), "bad-address cluster.network.bgp.peers[0].address", "IP address"},
+	{"a router that is a host", peer(func(p *cluster.BGPPeerSpec) { p.Address = "172.31.0.11" }), "bad-address cluster.network.bgp.peers[0].address", "of host m1"},
+	{"a router of another family", peer(func(p *cluster.BGPPeerSpec) { p.Address = "fd00::1" }), "mixed-families cluster.network.bgp.peers[0].address", "no pods of the family"},
+	{"two sessions with a router", peers(cluster.BGPSpec{Peers: []cluster.BGPPeerSpec{{Name: "other", Address: "172.31.9.1", ASN: 65010}}}), "bad-peer cluster.network.bgp.peers[1].address", "as other, too"},
+	{"a router of no node", peer(func(p *cluster.BGPPeerSpec) { p.Nodes = map[string]string{"rack": "a"} }), "unused-peer cluster.network.bgp.peers[0].nodes", "labels"},
+	{"a router without a number", peer(func(p *cluster.BGPPeerSpec) { p.ASN = 0 }), "bad-asn cluster.network.bgp.peers[0].asn", "that of the router"},
+	{"a reserved number for a router", peer(func(p *cluster.BGPPeerSpec) { p.LocalASN = 65535 }), "bad-asn cluster.network.bgp.peers[0].local_asn", "64512"},
+	{"a router too far away", peer(func(p *cluster.BGPPeerSpec) { p.Hops = 256 }), "bad-number cluster.network.bgp.peers[0].hops", "1 to 255"},
+	{"routes of a router far away", peer(func(p *cluster.BGPPeerSpec) { p.Hops, p.AcceptAll = 2, true }), "far-router cluster.network.bgp.peers[0].accept", "no neighbour"},
+	{"a password that BIRD does not read", peer(func(p *cluster.BGPPeerSpec) { p.Password = `a"b` }), "bad-password cluster.network.bgp.peers[0].password", "letters"},
+	{"routes to no range", peer(func(p *cluster.BGPPeerSpec) { p.Accept = []string{"192.0.2.1"} }), "bad-cidr cluster.network.bgp.peers[0].accept", "range"},
+	{"routes of another family", peer(func(p *cluster.BGPPeerSpec) { p.Accept = []string{"2001:db8::/32"} }), "mixed-families cluster.network.bgp.peers[0].accept", "its own family"},
+	{"BFD with Calico", peer(func(p *cluster.BGPPeerSpec) { p.BFD = true }, onCalico), "no-bfd cluster.network.bgp.peers[0].bfd", "hold time"},
+	{"a number of nodes with Calico", peer(func(p *cluster.BGPPeerSpec) { p.LocalASN = 64600 }, onCalico), "unused-setting cluster.network.bgp.peers[0].local_asn", "network.asn"},
+	{"racks with Calico", peers(cluster.BGPSpec{RackLabel: "rack"}, onCalico), "unused-racks cluster.network.bgp.rack_label", "vxlan-cross-subnet"},
+	{"reflectors across racks", peers(cluster.BGPSpec{RackLabel: "rack"}, inRacks, func(s *cluster.Spec, _ []cluster.Host) { s.Network.Reflectors = []string{"m1", "m2"} }), "unused-reflectors cluster.network.reflectors", "inside of their racks"},
+	{"nodes without a rack", peers(cluster.BGPSpec{RackLabel: "rack"}, inRacks, func(_ *cluster.Spec, h []cluster.Host) { h[4].Labels = nil }), "no-rack cluster.network.bgp.rack_label", "no label rack: n2;"},
+	{"racks without routers", peers(cluster.BGPSpec{RackLabel: "rack"}, inRacks, func(s *cluster.Spec, h []cluster.Host) {
+		s.Network.BGP.Peers[0].Nodes = map[string]string{"rack": "a"}
+		h[4].Labels = map[string]string{"rack": "b"}
+	}), "no-router cluster.network.bgp.peers", "other racks: n2 (ipv4);"},
+	{"Services announced to nobody", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.BGP.Advertise.ClusterIPs = true }, "unused-advertise cluster.network.bgp.advertise", "add peers"},
+	{"an announced range that is none", advertised("192.0.2.1"), "bad-cidr cluster.network.bgp.advertise.external_ips", "range"},
+	{"an announced range of pods", advertised("10.244.3.0/24"), "overlap cluster.network.bgp.advertise.external_ips", "10.244.0.0/16"},
+	{"two announced ranges", advertised("192.0.2.0/24", "192.0.2.128/25"), "overlap cluster.network.bgp.advertise.external_ips", "named before"},
+	{"an announced range of hosts", advertised("172.31.0.0/24"), "overlap cluster.network.bgp.advertise.external_ips", "of host m1"},
+	{"an announced range of another family", advertised("2001:db8::/64"), "mixed-families cluster.network.bgp.advertise.external_ips", "pod_cidr"},
 	{"negative number", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Replicas = -1 }, "bad-number cluster.dns.replicas", "at least 1"},
 	{"sysctl of the kubelet", func(s *cluster.Spec, _ *[]cluster.Host) { s.Sysctls = map[string]string{"kernel.panic": "0"} }, "fixed-sysctl cluster.sysctls", "must be 10"},
+}
+
+// peers returns a change that adds a router, which is correct, to the section.
+func peers(section cluster.BGPSpec, changes ...func(*cluster.Spec, []cluster.Host)) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Network.BGP = section
+		s.Network.BGP.Peers = append(slices.Clone(section.Peers), cluster.BGPPeerSpec{Name: "tor", Address: "172.31.9.1", ASN: 65010})
+		for _, change := range changes {
+			change(s, *h)
+		}
+	}
+}
+
+// peer returns a change of the router of [peers].
+func peer(spoil func(*cluster.BGPPeerSpec), changes ...func(*cluster.Spec, []cluster.Host)) func(*cluster.Spec, *[]cluster.Host) {
+	return peers(cluster.BGPSpec{}, append(changes, func(s *cluster.Spec, _ []cluster.Host) { spoil(&s.Network.BGP.Peers[0]) })...)
+}
+
+func onCalico(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = cluster.PluginCalico }
+
+// inRacks puts all hosts into one rack.
+func inRacks(_ *cluster.Spec, h []cluster.Host) {
+	for i := range h {
+		h[i].Labels = map[string]string{"rack": "a"}
+	}
+}
+
+func advertised(ranges ...string) func(*cluster.Spec, *[]cluster.Host) {
+	return peers(cluster.BGPSpec{Advertise: cluster.AdvertiseSpec{ExternalIPs: ranges}})
 }
 
 func virtualIP(spec cluster.VirtualIPSpec) func(*cluster.Spec, *[]cluster.Host) {

@@ -49,7 +49,7 @@ func problemPos(inv *inventory.Inventory, p cluster.Problem) (place string, foun
 		if node := findKey(inv.Cluster, path[:n]); node != nil {
 			return strictyaml.At(inv.File, node).String(), true
 		}
-		if path[0] != "overrides" && !strings.Contains(path[0], "[") {
+		if path[0] != "overrides" && !strings.Contains(p.Subject, "[") {
 			break
 		}
 	}
