@@ -17,6 +17,7 @@ type comparison struct {
 	state    map[string]condition
 	owner    map[string]string                       // node of each prefix
 	peers    map[string]sessionKey                   // peer of each name of a session
+	routers  map[string]bool                         // names of sessions with routers outside of the cluster
 	sessions map[string]map[sessionKey]SessionStatus // of each node that answers, by peer
 	others   map[string][]SessionStatus              // sessions of each node with hosts that are no nodes of the inventory
 	impacts  map[string]*impact                      // of each node at which others fail
@@ -43,7 +44,7 @@ func (i *impact) String() string {
 func newComparison(c *cluster.Cluster, found Observed) *comparison {
 	m := &comparison{
 		cluster: c, found: found, routes: WantedRoutes(c, found.Objects), state: conditions(c, found),
-		owner: map[string]string{}, peers: map[string]sessionKey{}, sessions: map[string]map[sessionKey]SessionStatus{},
+		owner: map[string]string{}, peers: map[string]sessionKey{}, routers: map[string]bool{}, sessions: map[string]map[sessionKey]SessionStatus{},
 		others: map[string][]SessionStatus{}, impacts: map[string]*impact{}, tooLarge: map[mtuFault][]string{},
 	}
 	for node, prefixes := range m.routes.Own {
@@ -60,6 +61,11 @@ func newComparison(c *cluster.Cluster, found Observed) *comparison {
 			} else {
 				m.peers[cluster.BIRDSession(name, ip)] = key
 			}
+		}
+	}
+	for _, node := range c.NodeNames {
+		for _, r := range c.Nodes[node].BGP.Routers {
+			m.routers[r.Session] = true
 		}
 	}
 	return m

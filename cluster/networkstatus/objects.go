@@ -68,7 +68,7 @@ func (o *Objects) SetRange(name, prefix string) {
 // Routes are the routes to the pods of all nodes.
 type Routes struct {
 	Prefixes []string
-	Gateways []string            // gateway to each of Prefixes; empty when the plugin chooses them
+	Gateways []string            // gateway to each of Prefixes; empty when the plugin or the routers of racks choose them
 	Own      map[string][]string // prefixes of each node
 }
 
@@ -98,7 +98,7 @@ func WantedRoutes(c *cluster.Cluster, found Objects) Routes {
 	for _, node := range c.NodeNames {
 		for _, prefix := range out.Own[node] {
 			out.Prefixes = append(out.Prefixes, prefix)
-			if usesBIRD(c) {
+			if usesBIRD(c) && c.Network.OneLayer2() {
 				out.Gateways = append(out.Gateways, cluster.OfFamily(strings.Join(c.Nodes[node].IPs, ","), cluster.FamilyOf(prefix)))
 			}
 		}

@@ -2,6 +2,7 @@ package networkstatus
 
 import (
 	"fmt"
+	"strings"
 
 	"deployer/cluster"
 	"deployer/shortlist"
@@ -10,7 +11,7 @@ import (
 // routeProblems reports the routes that a node lacks for another reason than a node that does not work.
 func (m *comparison) routeProblems(node string) {
 	h := m.found.Hosts[node]
-	var wrong, cut, lost []string
+	var wrong, cut, lost, other []string
 	for _, r := range h.Missing {
 		owner := m.owner[r.To]
 		text := fmt.Sprintf("%s of %s", r.To, owner)
@@ -19,6 +20,8 @@ func (m *comparison) routeProblems(node string) {
 		case r.Found != "":
 			wrong = append(wrong, fmt.Sprintf("%s by %s instead of %s", text, r.Found, r.Want))
 		case m.broken(owner):
+		case !m.sameRack(node, owner):
+			other = append(other, text)
 		case usesBIRD(m.cluster) && !m.leads(node, owner, cluster.FamilyOf(r.To)):
 			cut = append(cut, text)
 		default:
@@ -28,11 +31,14 @@ func (m *comparison) routeProblems(node string) {
 	if len(wrong) > 0 {
 		m.report(checkRoutes, node, "ip route show "+firstWrong(h.Missing)+" on the host shows what has made the route", "routes to pods have another gateway: %s", shortlist.Names(wrong, shown))
 	}
+	if len(other) > 0 {
+		m.report(checkRoutes, node, "look at the routers: they must announce to each rack the pods of all others", "no router announces the pods in other racks %s", shortlist.Names(other, shown))
+	}
 	if len(cut) > 0 {
 		m.report(checkRoutes, node, "establish the sessions first", "no established session leads to the pods %s", shortlist.Names(cut, shown))
 	}
 	if len(lost) > 0 {
-		m.report(checkRoutes, node, m.lostFix(node, h.Missing), "no route to the pods %s", shortlist.Names(lost, shown)+m.lostDetail())
+		m.report(checkRoutes, node, m.lostFix(node, lost[0]), "no route to the pods %s", shortlist.Names(lost, shown)+m.lostDetail())
 	}
 }
 
@@ -52,11 +58,13 @@ func (m *comparison) lostDetail() string {
 	return ": Felix has not written it"
 }
 
-func (m *comparison) lostFix(node string, missing []Missing) string {
+// lostFix returns the advice for routes that are missing, of which text begins with the first.
+func (m *comparison) lostFix(node, text string) string {
 	if !usesBIRD(m.cluster) {
 		return "look at the log of calico-node: kubectl -n kube-system logs calico-node-" + node
 	}
-	return fmt.Sprintf("run deployer apply; birdc -s %s show route for %s all shows what BIRD knows", Socket(m.cluster), missing[0].To)
+	prefix, _, _ := strings.Cut(text, " ")
+	return fmt.Sprintf("run deployer apply; birdc -s %s show route for %s all shows what BIRD knows", Socket(m.cluster), prefix)
 }
 
 // Socket returns BIRD's control socket on the nodes of a cluster; empty without BIRD.

@@ -26,6 +26,9 @@ func (s SessionStatus) name() string {
 func (m *comparison) readSessions(node string) {
 	all := map[sessionKey]SessionStatus{}
 	for _, s := range m.found.Hosts[node].Sessions {
+		if m.routers[s.Name] {
+			continue
+		}
 		key := m.peers[s.Name]
 		one := SessionStatus{Peer: key.peer, Family: key.family, Name: s.Name, State: s.State, Since: s.Since}
 		if one.Peer == "" {
@@ -70,7 +73,7 @@ func (m *comparison) sessionList(node string) []SessionStatus {
 			}
 		}
 	}
-	return append(out, m.others[node]...)
+	return append(append(out, m.routerSessions(node)...), m.others[node]...)
 }
 
 // sessionProblems reports the sessions of a node that are missing for a reason of its own.
@@ -78,6 +81,7 @@ func (m *comparison) sessionProblems(node string) {
 	var unconfigured, unestablished, unwanted, states []string
 	for _, s := range m.sessionList(node) {
 		switch {
+		case s.Router: // reported for all nodes
 		case !s.Wanted && m.isOurs(s):
 			unwanted = append(unwanted, cmp.Or(s.name(), s.Name))
 		case !s.Wanted || s.State == established || m.broken(s.Peer):

@@ -42,7 +42,8 @@ func (h HostStatus) Wanted() (wanted, up int) {
 // SessionStatus is a session that a node has, or that the inventory wants.
 type SessionStatus struct {
 	Family string `json:"family"` // family of the routes that it carries: ipv4 or ipv6; empty when the inventory does not have the peer
-	Peer   string `json:"peer"`   // name of the other host; empty when the inventory does not have it
+	Peer   string `json:"peer"`   // name of the other host or router; empty when the inventory does not have it
+	Router bool   `json:"router"` // true for a session with a router outside of the cluster
 	Name   string `json:"name"`   // name of BIRD's protocol; empty when BIRD has none
 	State  string `json:"state"`  // Established, or why it is not; "not configured" when BIRD does not have it
 	Since  string `json:"since"`  // time or date of the last change, as BIRD writes it
@@ -102,6 +103,7 @@ const (
 	checkRoutes   = "routes"
 	checkMTU      = "MTU"
 	checkPools    = "pools"
+	checkRouters  = "routers"
 )
 
 // shown bounds the names in a problem.
@@ -135,11 +137,15 @@ func Compare(c *cluster.Cluster, found Observed) Status {
 		for _, p := range m.problems[first:] {
 			h.Checks = append(h.Checks, p.Check)
 		}
+		if m.lacksRouter(name) {
+			h.Checks = append(h.Checks, checkRouters)
+		}
 		if m.findMTU(name) {
 			h.Checks = append(h.Checks, checkMTU)
 		}
 		out.Hosts = append(out.Hosts, h)
 	}
+	m.routerProblems()
 	m.mtuProblems()
 	out.Pools = m.pools()
 	out.Problems = append(out.Problems, m.problems...)
