@@ -20,26 +20,30 @@ import (
 type Ready struct {
 	Before Before `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
 	// Sessions are for changes of the sessions themselves.
-	Sessions []string      `yaml:"sessions" rule:"word" doc:"names of BGP protocols that must be established; default: only those of before"`
-	Ranges   []string      `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
-	Unit     string        `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
-	Pod      string        `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
-	Socket   string        `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	Timeout  time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
+	Sessions []string `yaml:"sessions" rule:"word" doc:"names of BGP protocols that must be established; default: only those of before"`
+	// A router that is down is no reason to end every later run.
+	Routers []string      `yaml:"routers" rule:"word" doc:"names of BGP protocols with routers outside of the cluster, of which those must be established that before did not have; where BIRD did not run before, one of them; default none"`
+	Ranges  []string      `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
+	Unit    string        `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
+	Pod     string        `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
+	Socket  string        `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
 }
 
 // Before is the output of bird_status.
 type Before struct {
 	Sessions []string `yaml:"sessions" rule:"word" doc:"names of the BGP protocols that were established"`
 	Routes   []string `yaml:"routes" rule:"prefix" doc:"prefixes that the kernel sent to a gateway"`
+	// Configured is empty where BIRD did not run.
+	Configured []string `yaml:"configured" rule:"word" doc:"names of all BGP protocols"`
 }
 
 var _ engine.Module = (*Ready)(nil)
 
-// Gate returns the same wait without the state before, which the revert changes.
+// Gate returns the same wait without the state before, which the revert changes, and without routers.
 func (r *Ready) Gate() any {
 	gate := *r
-	gate.Before = Before{}
+	gate.Before, gate.Routers = Before{}, nil
 	return &gate
 }
 
@@ -125,6 +129,9 @@ func (r *Ready) missing(now state) error {
 	if len(down) > 0 {
 		return fmt.Errorf("%d of %d sessions are not established: %s", len(down), len(r.Sessions), shortlist.Names(down, named))
 	}
+	if err := r.routersDown(now); err != nil {
+		return err
+	}
 	var lost []string
 	for _, prefix := range r.Before.Routes {
 		if (len(r.Ranges) == 0 || slices.Contains(r.Ranges, prefix)) && !slices.Contains(now.routes, prefix) {
@@ -135,4 +142,26 @@ func (r *Ready) missing(now state) error {
 		return fmt.Errorf("the kernel has lost %d of %d routes: %s", len(lost), len(r.Before.Routes), shortlist.Names(lost, named))
 	}
 	return nil
+}
+
+// routersDown returns an error that names the new sessions with routers that are not established.
+func (r *Ready) routersDown(now state) error {
+	var wanted, down []string
+	for _, name := range r.Routers {
+		if slices.Contains(r.Before.Configured, name) {
+			continue
+		}
+		wanted = append(wanted, name)
+		if said := now.sessions[name]; said != Established {
+			down = append(down, fmt.Sprintf("%s (%s)", name, cmp.Or(said, "not configured")))
+		}
+	}
+	enough := len(down) == 0
+	if len(r.Before.Configured) == 0 {
+		enough = enough || len(down) < len(wanted)
+	}
+	if enough {
+		return nil
+	}
+	return fmt.Errorf("%d of %d new sessions with routers are not established: %s; look at the router's configuration for this node: its address, the numbers of both autonomous systems, the password; after wrong attempts, routers refuse others for minutes", len(down), len(wanted), shortlist.Names(down, named))
 }

@@ -47,7 +47,7 @@ func host(t *testing.T, shown func() string) *tasktest.System {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	sys := host(t, fixed(protocols))
-	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
+	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "configured": []string{"to_m1", "to_m2", "to_n1", "to_n2"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
 	if diff := cmp.Diff(want, tasktest.Check(t, sys, &Status{}).Output); diff != "" {
 		t.Error(diff)
 	}
@@ -71,15 +71,19 @@ func TestReady(t *testing.T) {
 		shown string
 		want  string
 	}{
-		"as before":          {Ready{Before: before}, protocols, ""},
-		"new":                {Ready{}, protocols, ""},
-		"does not answer":    {Ready{}, "", "BIRD has closed the connection"},
-		"a session is down":  {Ready{Before: Before{Sessions: []string{"to_m1", "to_m2"}}}, protocols, "1 of 2 sessions that were established are not: to_m2 (Connect Socket: No route to host)"},
-		"a session is off":   {Ready{Before: Before{Sessions: []string{"to_n2"}}}, protocols, "to_n2 (down)"},
-		"a peer has left":    {Ready{Before: Before{Sessions: []string{"to_n9"}}}, protocols, ""},
-		"a route is lost":    {Ready{Before: Before{Routes: []string{"10.244.1.0/24", "10.244.7.0/24"}}}, protocols, "lost 1 of 2 routes: 10.244.7.0/24"},
-		"a range was freed":  {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.1.0/24"}}, protocols, ""},
-		"a range still used": {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.7.0/24"}}, protocols, "lost 1 of 1"},
+		"as before":              {Ready{Before: before}, protocols, ""},
+		"new":                    {Ready{}, protocols, ""},
+		"does not answer":        {Ready{}, "", "BIRD has closed the connection"},
+		"a session is down":      {Ready{Before: Before{Sessions: []string{"to_m1", "to_m2"}}}, protocols, "1 of 2 sessions that were established are not: to_m2 (Connect Socket: No route to host)"},
+		"a session is off":       {Ready{Before: Before{Sessions: []string{"to_n2"}}}, protocols, "to_n2 (down)"},
+		"a peer has left":        {Ready{Before: Before{Sessions: []string{"to_n9"}}}, protocols, ""},
+		"a route is lost":        {Ready{Before: Before{Routes: []string{"10.244.1.0/24", "10.244.7.0/24"}}}, protocols, "lost 1 of 2 routes: 10.244.7.0/24"},
+		"a range was freed":      {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.1.0/24"}}, protocols, ""},
+		"a new router is down":   {Ready{Before: Before{Configured: []string{"to_m1"}}, Routers: []string{"to_m1", "to_n1", "to_m2"}}, protocols, "1 of 2 new sessions with routers are not established: to_m2 (Connect Socket: No route to host)"},
+		"a router that was down": {Ready{Before: Before{Configured: []string{"to_m2"}}, Routers: []string{"to_n1", "to_m2"}}, protocols, ""},
+		"one of two routers":     {Ready{Routers: []string{"to_m2", "to_n1"}}, protocols, ""},
+		"no router":              {Ready{Routers: []string{"to_m2", "to_n9"}}, protocols, "2 of 2 new sessions with routers are not established: to_m2 (Connect Socket: No route to host), to_n9 (not configured)"},
+		"a range still used":     {Ready{Before: Before{Routes: []string{"10.244.7.0/24"}}, Ranges: []string{"10.244.7.0/24"}}, protocols, "lost 1 of 1"},
 	} {
 		sys := host(t, fixed(tt.shown))
 		tt.gate.Timeout = time.Millisecond

@@ -5,6 +5,7 @@ package bird
 
 import (
 	"context"
+	"maps"
 	"os"
 	"slices"
 
@@ -30,7 +31,8 @@ var _ engine.Module = (*Status)(nil)
 func (*Status) ReadOnly() bool { return true }
 
 // Check reads the state. The output has `sessions`, the names of the established BGP
-// protocols, and `routes`, the prefixes that the kernel routes to a gateway.
+// protocols, `configured`, the names of all BGP protocols, and `routes`, the prefixes that the
+// kernel routes to a gateway.
 func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now := state{}
 	if _, err := os.Stat(sys.Path(socketOf(s.Socket))); err == nil {
@@ -42,7 +44,7 @@ func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, e
 	if now.routes, err = routes(sys, s.Gateways...); err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(engine.Output{"sessions": now.established(), "routes": now.routes}), nil
+	return engine.NoChange(engine.Output{"sessions": now.established(), "configured": now.configured(), "routes": now.routes}), nil
 }
 
 // Apply is never needed.
@@ -68,6 +70,10 @@ func (s state) established() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+func (s state) configured() []string {
+	return append([]string{}, slices.Sorted(maps.Keys(s.sessions))...)
 }
 
 func socketOf(path string) string {

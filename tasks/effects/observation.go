@@ -28,6 +28,8 @@ type Observation struct {
 	PodServers map[string][]string
 	// Egress is the way of pods out of the cluster; nil when nothing was tried.
 	Egress *Egress
+	// Routers are the wanted sessions with routers outside of the cluster.
+	Routers []Router
 }
 
 // StaticPod is one of deployer's static pods.

@@ -40,6 +40,7 @@ func (c *Checks) observe(ctx context.Context, sys engine.System) Observation {
 	if c.CNI != "" {
 		found.Egress = c.observeEgress(ctx, sys, found.Servers)
 	}
+	found.Routers = c.observeRouters(ctx, sys)
 	if !c.Servers {
 		return found
 	}

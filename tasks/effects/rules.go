@@ -21,6 +21,7 @@ const (
 	CheckCNI        = "CNI configuration"
 	CheckSettings   = "kernel settings"
 	CheckServers    = "name servers of pods"
+	CheckRouters    = "routers"
 )
 
 // Rows compares an observation with what is wanted. The rules are pure.
@@ -40,6 +41,9 @@ func Rows(want Checks, found Observation) []checkresult.Row {
 	}
 	if found.Egress != nil {
 		add(CheckEgress, egress(found))
+	}
+	if len(want.Routers) > 0 {
+		add(CheckRouters, routers(found))
 	}
 	if want.CNI != "" {
 		add(CheckCNI, cniOrder(want, found))

@@ -11,6 +11,7 @@ var (
 	wanted = Checks{
 		StaticPods: []string{"kube-apiserver.yaml", "kube-proxy.yaml"}, CNI: "10-deployer.conflist", Rules: true, Servers: true,
 		Settings: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.rp_filter": "0"},
+		Routers:  []string{"router_a1", "router_a2"},
 	}
 	healthy = Observation{
 		Pods: []StaticPod{{File: "kube-apiserver.yaml"}, {File: "kube-proxy.yaml"}},
@@ -22,6 +23,7 @@ var (
 		Live:       map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.rp_filter": "0"},
 		Servers:    []string{"192.0.2.1"},
 		PodServers: map[string][]string{"coredns-a": {"192.0.2.1"}},
+		Routers:    []Router{{"router_a1", "Established"}, {"router_a2", "Established"}},
 	}
 )
 
@@ -45,6 +47,9 @@ func TestRules(t *testing.T) {
 		"pod of the same name elsewhere": {func(o *Observation) {
 			o.Manifests = append(o.Manifests, staticpod.ManifestFile{File: "x.yaml", Pod: "default/kube-apiserver"})
 		}, "", "", ""},
+		"one router is down": {func(o *Observation) { o.Routers = []Router{{"router_a1", "down"}, {"router_a2", "Established"}} }, "", "", ""},
+		"all routers are down": {func(o *Observation) { o.Routers = []Router{{"router_a1", "down"}, {"router_a2", "not configured"}} },
+			CheckRouters, "no session with a router is established: router_a1 (down), router_a2 (not configured)", "deployer network status"},
 		"rules flushed":      {func(o *Observation) { o.RulesError = "table ip deployer_pods is not loaded" }, CheckRules, "reach nothing outside", "systemctl restart deployer-pods"},
 		"foreign CNI file":   {func(o *Observation) { o.CNI = append([]CNIFile{{"05-cilium.conflist", "cilium-cni"}}, o.CNI...) }, CheckCNI, "05-cilium.conflist sorts before", "rm /etc/cni/net.d/05-cilium.conflist"},
 		"multus comes first": {func(o *Observation) { o.CNI = append([]CNIFile{{"00-multus.conf", "multus"}}, o.CNI...) }, "", "", ""},

@@ -21,9 +21,10 @@ type Checks struct {
 // Requirement is one requirement of a host. Fields without a meaning for the kind are
 // ignored.
 type Requirement struct {
-	Kind       string   `yaml:"kind" rule:"in:port,disk,memory,cpu,swap,kernel,cgroup,program,foreign,name_servers,manifest,resolv_conf,address" required:"true" doc:"address (on an interface of the host), port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup (min_version), program (name in the search path), foreign (path absent, empty or put there by deployer), name_servers (one that pods can reach), manifest (no other file of its directory defines the pod of the static pod at path), resolv_conf (a file of name servers for the kubelet exists: path, or by default one of those that deployer gives it)"`
+	Kind       string   `yaml:"kind" rule:"in:port,disk,memory,cpu,swap,kernel,cgroup,program,foreign,name_servers,manifest,resolv_conf,address,on_link" required:"true" doc:"address (on an interface of the host), on_link (no router is between the host and addresses), port (free, or held by one of owners), disk (min_mib and min_percent free at path, writable), memory (min_mib), cpu (min_count), swap (off), kernel (feature name: overlay, nf_conntrack, iptables, nftables, tcp_md5 or a kernel module), cgroup (min_version), program (name in the search path), foreign (path absent, empty or put there by deployer), name_servers (one that pods can reach), manifest (no other file of its directory defines the pod of the static pod at path), resolv_conf (a file of name servers for the kubelet exists: path, or by default one of those that deployer gives it)"`
 	Name       string   `yaml:"name" rule:"line" doc:"name of the requirement in the report"`
 	Address    string   `yaml:"address" rule:"address" doc:"of kind address: an IP address"`
+	Addresses  []string `yaml:"addresses" rule:"address" doc:"of kind on_link: IP addresses"`
 	Port       int      `yaml:"port" range:"0..65535" doc:"of kind port"`
 	Protocol   string   `yaml:"protocol" rule:"in:tcp,udp" doc:"of kind port: tcp or udp; default tcp"`
 	Path       string   `yaml:"path" rule:"path" doc:"of the kinds disk, foreign, manifest and resolv_conf; of kind port: the file of former"`
@@ -73,6 +74,8 @@ func (r Requirement) title() string {
 		return fmt.Sprintf("port %d", r.Port)
 	case r.Kind == "name_servers" || r.Kind == "resolv_conf":
 		return "name servers"
+	case r.Kind == "on_link":
+		return "network of the nodes"
 	case r.Name == "" || r.Name == r.Kind:
 		return r.Kind
 	}
@@ -83,6 +86,8 @@ func (r Requirement) look(ctx context.Context, sys engine.System, open *sockets)
 	switch r.Kind {
 	case "address":
 		return r.address(sys)
+	case "on_link":
+		return r.onLink(sys)
 	case "port":
 		return r.port(open)
 	case "disk":
