@@ -30,6 +30,7 @@ func goldenHosts() map[string][]string {
 		"apart":         {"e1", "m2", "p1"},
 		"apart-haproxy": {"n1", "p1"},
 		"calico":        {"m1", "n1"},
+		"racks":         {"m1", "n1", "n2"},
 		"virtual-ip":    {"m1", "m2"},
 		"virtual-proxy": {"m1", "p1"},
 		"dual-stack":    {"m1", "n2", "p1"},
