@@ -113,6 +113,15 @@ func calicoSessions(c *cluster.Cluster) map[string]any {
 	}
 }
 
+// calicoRouters returns labels by which no node has sessions with routers.
+func calicoRouters(c *cluster.Cluster) map[string]any {
+	out := map[string]any{}
+	for _, name := range c.NodeNames {
+		out[name] = map[string]any{}
+	}
+	return out
+}
+
 // findings returns the results that tasks of a first run register: pod ranges, and the
 // plan of a new etcd cluster.
 func findings(t *testing.T, c *cluster.Cluster) map[string]any {
@@ -154,11 +163,13 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"proxy_package":           map[string]any{"changed": false, "failed": false, "skipped": false},
 		"bgp_password":            map[string]any{"changed": true, "failed": false, "skipped": false, "replaced": false},
 		"calico_first":            map[string]any{"new": true},
+		"calico_routers":          map[string]any{"labels": calicoRouters(c), "present": calicoRouters(c)},
+		"calico_router_sessions":  map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"calico_sessions":         calicoSessions(c),
 		"calico_routes":           map[string]any{"sessions": []any{}, "routes": []any{}},
 		"calico_standby":          map[string]any{"stdout": ""},
 		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
-		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}},
+		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"containerd_unit":         map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
 		"etcd_added":              map[string]any{"changed": false, "failed": false, "skipped": false},
 		"facts":                   map[string]any{"os": "debian", "os_version": "12", "os_family": "debian", "arch": "amd64", "cpus": 2, "addresses": []any{}},

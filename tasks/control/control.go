@@ -92,6 +92,7 @@ func Actions() []engine.Kind {
 		{Name: "bgp_transition", Doc: "Decides how the nodes of a running cluster come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &routes.Transition{} }},
 		{Name: "calico_sessions", Doc: "Decides how the nodes of a running cluster with Calico come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &calico.Sessions{} }},
 		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
+		{Name: "calico_routers", Doc: "Writes the BGPPeers, BGPFilters and passwords of Calico for the sessions with routers outside of the cluster.", Internal: true, New: func() any { return &calico.Routers{} }},
 		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
 		{Name: "network_objects", Doc: "Reads the ranges of nodes, and Calico's pools and blocks, from the Kubernetes API.", Internal: true, New: func() any { return &networkobjects.Objects{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},

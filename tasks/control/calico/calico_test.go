@@ -36,6 +36,7 @@ func TestNodePatch(t *testing.T) {
 		annotations, labels map[string]string
 		reflector           *bool
 		clients             []string
+		routers             map[string]string
 		want                map[string]any
 	}{
 		"becomes a reflector": {reflector: &yes, want: map[string]any{
@@ -53,7 +54,7 @@ func TestNodePatch(t *testing.T) {
 		if c.want != nil {
 			want = map[string]any{"metadata": c.want}
 		}
-		if diff := cmp.Diff(want, nodePatch(c.annotations, c.labels, node, c.reflector, c.clients)); diff != "" {
+		if diff := cmp.Diff(want, nodePatch(c.annotations, c.labels, node, c.reflector, c.clients, c.routers)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}

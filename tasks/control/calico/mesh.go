@@ -43,7 +43,7 @@ func (m *Mesh) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		return engine.Change{}, err
 	}
 	mesh, names := sessionsOf(m.Stage, c.WantedCalicoRoutes(), have)
-	objects := []*unstructured.Unstructured{bgpConfiguration(c.Network.ASN, mesh)}
+	objects := []*unstructured.Unstructured{bgpConfiguration(c.Network, mesh)}
 	for _, name := range names {
 		objects = append(objects, bgpPeer(name))
 	}

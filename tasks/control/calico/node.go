@@ -17,7 +17,9 @@ import (
 // by a cluster ID and labels.
 type Node struct {
 	Reflector *bool `yaml:"reflector" doc:"Whether the node is a route reflector. Default: unchanged."`
-	Clients   bool  `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
+	// Routers may be empty: then the node has no sessions with routers.
+	Routers map[string]string `yaml:"routers" doc:"Labels by which the node has sessions with routers, as calico_routers returns them; others of these labels are removed. Default: unchanged."`
+	Clients bool              `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
 }
 
 // Check compares the annotations and labels of the node.
@@ -32,6 +34,9 @@ func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		if *n.Reflector {
 			effect.Action = "make it a route reflector"
 		}
+	}
+	if n.Routers != nil {
+		effect.Action = "set the labels of its sessions with routers"
 	}
 	return engine.Changed(effect), nil
 }
@@ -81,5 +86,5 @@ func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string
 		clients = append([]string{}, c.WantedCalicoRoutes().Clients[actx.Host()]...)
 		slices.Sort(clients)
 	}
-	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, clients), nil
+	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, clients, n.Routers), nil
 }

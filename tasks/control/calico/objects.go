@@ -28,11 +28,20 @@ func kindOf(kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-// bgpConfiguration returns the BGPConfiguration default.
-func bgpConfiguration(asn uint32, mesh bool) *unstructured.Unstructured {
-	return object("BGPConfiguration", "default", map[string]any{
-		"asNumber": int64(asn), "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info",
-	})
+// bgpConfiguration returns the BGPConfiguration default. Ranges of Services that the inventory does not
+// announce are left to the user.
+func bgpConfiguration(n cluster.Network, mesh bool) *unstructured.Unstructured {
+	spec := map[string]any{"asNumber": int64(n.ASN), "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info"}
+	for field, ranges := range map[string][]string{"serviceClusterIPs": n.Advertise.ClusterIPs, "serviceExternalIPs": n.Advertise.ExternalIPs, "serviceLoadBalancerIPs": n.Advertise.LoadBalancerIPs} {
+		var cidrs []any
+		for _, cidr := range ranges {
+			cidrs = append(cidrs, map[string]any{"cidr": cidr})
+		}
+		if len(cidrs) > 0 {
+			spec[field] = cidrs
+		}
+	}
+	return object("BGPConfiguration", "default", spec)
 }
 
 // bgpPeer returns a BGPPeer of deployer by its name. Calico makes the sessions of both ends of it.
@@ -58,8 +67,8 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 
 // nodePatch returns the JSON merge patch that gives a node its place in the sessions, nil when it
 // has it. The cluster ID and the label of a reflector come in one patch, so that the node has its
-// new sessions when it has left the mesh. A nil reflector or clients is left as it is.
-func nodePatch(annotations, labels map[string]string, node cluster.Node, reflector *bool, clients []string) map[string]any {
+// new sessions when it has left the mesh. A nil reflector, clients or routers is left as it is.
+func nodePatch(annotations, labels map[string]string, node cluster.Node, reflector *bool, clients []string, routers map[string]string) map[string]any {
 	newLabels, newAnnotations := map[string]any{}, map[string]any{}
 	set := func(patch map[string]any, have map[string]string, key, value string, wanted bool) {
 		old, ok := have[key]
@@ -80,6 +89,16 @@ func nodePatch(annotations, labels map[string]string, node cluster.Node, reflect
 		}
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			if name, ok := strings.CutPrefix(key, clientPrefix); ok && !slices.Contains(clients, name) {
+				set(newLabels, labels, key, "", false)
+			}
+		}
+	}
+	if routers != nil {
+		for key, value := range routers {
+			set(newLabels, labels, key, value, true)
+		}
+		for key := range routerLabels(labels) {
+			if _, wanted := routers[key]; !wanted {
 				set(newLabels, labels, key, "", false)
 			}
 		}

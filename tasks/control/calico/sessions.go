@@ -111,7 +111,7 @@ func present(ctx context.Context, client *kube.Client) (cluster.CalicoRoutes, er
 	return out, nil
 }
 
-// peers returns the names of the BGPPeers that deployer has written.
+// peers returns the names of the BGPPeers between nodes that deployer has written.
 func peers(ctx context.Context, client *kube.Client) ([]string, error) {
 	found, err := client.List(ctx, kindOf("BGPPeer"), "", v1.ListOptions{LabelSelector: managedLabel + "=" + kube.Manager})
 	if err != nil {
@@ -119,7 +119,9 @@ func peers(ctx context.Context, client *kube.Client) ([]string, error) {
 	}
 	var names []string
 	for _, o := range found {
-		names = append(names, o.GetName())
+		if !strings.HasPrefix(o.GetName(), routerObjects) {
+			names = append(names, o.GetName())
+		}
 	}
 	return names, nil
 }
