@@ -410,3 +410,56 @@ func TestNetworkOfKubespray(t *testing.T) {
 		})
 	}
 }
+
+// TestRoutersOfKubespray: BGP peers of all nodes and announced Services are taken over where there is BGP.
+func TestRoutersOfKubespray(t *testing.T) {
+	t.Parallel()
+	const peers = "peers: [{name: Edge 1, router_id: 10.0.9.1, as: \"65001\", filters: []}, {router_id: 10.0.9.2, as: 65002}, {name: x, as: 65003}]\ncalico_advertise_cluster_ips: true\ncalico_advertise_service_external_ips: [192.0.2.0/24]\n"
+	type router struct {
+		Name, Address string
+		ASN           uint32
+	}
+	both := []router{{"edge-1", "10.0.9.1", 65001}, {"router-2", "10.0.9.2", 65002}}
+	for name, tt := range map[string]struct {
+		vars  string
+		want  []router
+		notes []string
+	}{
+		"BGP":       {"calico_vxlan_mode: Never\npeer_with_router: true\n", both, []string{"nodes accepted all routes of these routers", "has no router_id or no as", "peers of group rack0: is left out"}},
+		"off":       {"calico_vxlan_mode: Never\n", nil, nil},
+		"VXLAN":     {"calico_vxlan_mode: Always\npeer_with_router: true\n", nil, []string{"peer_with_router: true: is left out"}},
+		"no Calico": {"kube_network_plugin: cilium\npeer_with_router: true\n", nil, nil},
+	} {
+		inv, r := imported(t, map[string]string{
+			"hosts.ini":            "[kube_control_plane]\nm1 ip=10.0.0.1\n[kube_node]\nm1\n[rack0]\nm1\n",
+			"group_vars/all.yml":   tt.vars + peers,
+			"group_vars/rack0.yml": "peers: [{router_id: 10.0.8.1, as: 65009}]\n",
+		})
+		var section struct {
+			Network struct {
+				BGP struct {
+					Peers     []router
+					Advertise struct {
+						ClusterIPs  bool     `yaml:"cluster_ips"`
+						ExternalIPs []string `yaml:"external_ips"`
+					}
+				}
+			}
+		}
+		if inv.Cluster != nil {
+			if err := inv.Cluster.Decode(&section); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := section.Network.BGP
+		if diff := cmp.Diff(tt.want, got.Peers); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if announced := got.Advertise.ClusterIPs && len(got.Advertise.ExternalIPs) == 1; announced != (tt.want != nil) {
+			t.Errorf("%s: announced: %+v", name, got.Advertise)
+		}
+		for _, note := range tt.notes {
+			wantNote(t, r, note)
+		}
+	}
+}

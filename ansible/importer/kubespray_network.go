@@ -10,7 +10,7 @@ import (
 // networkVars are the variables of Kubespray that together choose the pod network.
 var networkVars = []string{
 	"kube_network_plugin", "calico_datastore", "calico_network_backend", "calico_ipip_mode", "calico_vxlan_mode",
-	"peer_with_calico_rr", "cluster_id",
+	"peer_with_calico_rr", "cluster_id", "peer_with_router", "peers",
 }
 
 // podNetwork moves the settings that choose the pod network to the section cluster. Those that are
@@ -24,6 +24,7 @@ func (c *converter) podNetwork() {
 	plugin := cmp.Or(text(v), "calico")
 	if plugin != "calico" {
 		c.cluster.remove("network", "calico") // Kubespray ignores them, too
+		c.cluster.remove("network", "bgp")
 	}
 	switch plugin {
 	case "calico":
@@ -60,6 +61,7 @@ func (c *converter) calico() {
 		return
 	}
 	c.cluster.setPath([]string{"network", "calico", "encapsulation"}, encapsulation)
+	c.routers(encapsulation)
 	if ipip.v == nil && vxlan.v == nil {
 		c.note("", "calico_vxlan_mode", "is unset, which is Always since Kubespray 2.19: cluster.network.calico.encapsulation is vxlan here; a cluster that began with an older release may have IPIP (kubectl get ippools)")
 	}
