@@ -57,8 +57,12 @@ func TestCalicoRouters(t *testing.T) {
 		t.Errorf("after a failed change nodes have labels of the router: %q", got)
 	}
 	setPeer("hunter2")
+	plan := s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode")
+	s.RequireExit(plan, 2)
+	s.RequireTexts(plan.All(), "BGPPeer deployer-router-edge-", "sessions with routers")
 	s.Must("install")
 	s.RequireTexts(s.Must("install").All(), "0 changed")
+	s.RequireExit(s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode"), 0)
 	requireNetwork(s, "m1 4 of 4 3 of 3", "n3 4 of 4 3 of 3", "4 nodes, no problems")
 	requireRouterRoutes(s, router, nodes)
 
