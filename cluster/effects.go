@@ -8,7 +8,7 @@ type Effects struct {
 	StaticPods  []string `json:"static_pods"`  // names of the manifests
 	CNI         string   `json:"cni"`          // name of the file with the pod network's configuration; empty when the host is no node or the pod network comes from elsewhere
 	Rules       bool     `json:"rules"`        // true when rules for the traffic of pods must be loaded
-	IPv6        bool     `json:"ipv6"`         // true when the rules for IPv6 must be loaded, too
+	Families    []string `json:"families"`     // families of the pods: ipv4, ipv6 or both
 	NameServers bool     `json:"name_servers"` // true when cluster DNS asks the name servers of the host
 	Outside     []string `json:"outside"`      // address and port of API servers on other hosts, which pods must reach; each node has others
 	Routers     []string `json:"routers"`      // names of BIRD's sessions with routers outside of the cluster, one of which must be established
@@ -17,10 +17,13 @@ type Effects struct {
 
 // effectsOf returns the effects to compare on a host.
 func effectsOf(c *Cluster, n Node) Effects {
-	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}, Routers: []string{}, BIRDSocket: "/run/bird/bird.ctl"}
+	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}, Families: []string{}, Routers: []string{}, BIRDSocket: "/run/bird/bird.ctl"}
+	for _, pods := range c.PodCIDRs {
+		e.Families = append(e.Families, FamilyOf(pods))
+	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
-			e.CNI, e.Rules, e.IPv6 = "10-deployer.conflist", true, c.IsDualStack()
+			e.CNI, e.Rules = "10-deployer.conflist", true
 		}
 		if n.RunsCalico {
 			e.CNI = "10-calico.conflist"

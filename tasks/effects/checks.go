@@ -15,7 +15,7 @@ type Checks struct {
 	StaticPods []string          `yaml:"static_pods" rule:"filename" doc:"names of the manifests in /etc/kubernetes/manifests that deployer writes, such as kube-proxy.yaml"`
 	CNI        string            `yaml:"cni" rule:"filename" doc:"name of the file in /etc/cni/net.d that containerd must use; default: none is wanted"`
 	Rules      bool              `yaml:"rules" doc:"the table of nftables with the rules for pods must be loaded. Default false"`
-	IPv6       bool              `yaml:"ipv6" doc:"pods have IPv6 addresses, too: the table with the rules for them must be loaded. Default false"`
+	Families   []string          `yaml:"families" rule:"in:ipv4,ipv6" doc:"families of addresses of pods, each with a table of its own; default ipv4"`
 	Servers    bool              `yaml:"name_servers" doc:"pods of cluster DNS must have the name servers of the host. Default false"`
 	Outside    []string          `yaml:"outside" rule:"endpoint" doc:"IP addresses with ports of servers over TCP outside of the pod range, which pods of the host must reach as the host does; the host's name servers are tried, too. Default: none"`
 	PodRange   string            `yaml:"pod_range" rule:"prefix" doc:"range of the addresses of pods, for the commands that let them pass a firewall"`

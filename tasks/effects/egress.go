@@ -129,7 +129,8 @@ func (e *Egress) tryOthers(ctx context.Context, open []podnet.Target, pods []sta
 	}
 }
 
-// targets returns the servers of the arguments, and the name servers that another machine has.
+// targets returns the servers of the arguments, and the name servers that another machine has, of
+// the families of the pods.
 func (c *Checks) targets(servers []string) []podnet.Target {
 	var out []podnet.Target
 	for _, address := range c.Outside {
@@ -138,7 +139,7 @@ func (c *Checks) targets(servers []string) []podnet.Target {
 	own := ownAddresses()
 	for _, s := range servers {
 		addr, err := netip.ParseAddr(s)
-		if err == nil && !addr.IsLoopback() && !slices.Contains(own, addr.WithZone("").Unmap()) {
+		if err == nil && slices.Contains(c.families(), map[bool]string{true: "ipv4", false: "ipv6"}[addr.Unmap().Is4()]) && !addr.IsLoopback() && !slices.Contains(own, addr.WithZone("").Unmap()) {
 			out = append(out, podnet.Target{Address: net.JoinHostPort(s, "53"), DNS: true})
 		}
 	}

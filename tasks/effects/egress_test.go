@@ -151,19 +151,27 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// TestNameServersOfOtherMachinesAreTried: a local resolver is no way out of the host.
+// TestNameServersOfOtherMachinesAreTried: a local resolver is no way out of the host, and pods reach no
+// server of a family that they do not have.
 func TestNameServersOfOtherMachinesAreTried(t *testing.T) {
 	t.Parallel()
 	own := ownAddresses()
 	if len(own) == 0 {
 		t.Fatal("the host has no address")
 	}
-	var got []string
-	for _, target := range (&Checks{Outside: []string{"192.0.2.9:6443"}}).targets([]string{"127.0.0.53", "192.0.2.1", own[len(own)-1].String(), "fe80::1%eth0", "nonsense", "2001:db8::1"}) {
-		got = append(got, target.String())
-	}
-	if want := []string{"192.0.2.9:6443", "name server 192.0.2.1:53", "name server [fe80::1%eth0]:53", "name server [2001:db8::1]:53"}; !slices.Equal(got, want) {
-		t.Errorf("targets %q, want %q", got, want)
+	for _, one := range []struct{ families, want []string }{
+		{nil, []string{"192.0.2.9:6443", "name server 192.0.2.1:53"}},
+		{[]string{"ipv6"}, []string{"192.0.2.9:6443", "name server [fe80::1%eth0]:53", "name server [2001:db8::1]:53"}},
+		{[]string{"ipv4", "ipv6"}, []string{"192.0.2.9:6443", "name server 192.0.2.1:53", "name server [fe80::1%eth0]:53", "name server [2001:db8::1]:53"}},
+	} {
+		var got []string
+		checks := &Checks{Outside: []string{"192.0.2.9:6443"}, Families: one.families}
+		for _, target := range checks.targets([]string{"127.0.0.53", "192.0.2.1", own[len(own)-1].String(), "fe80::1%eth0", "nonsense", "2001:db8::1"}) {
+			got = append(got, target.String())
+		}
+		if !slices.Equal(got, one.want) {
+			t.Errorf("families %v: targets %q, want %q", one.families, got, one.want)
+		}
 	}
 }
 

@@ -33,8 +33,10 @@ func (c *Checks) observe(ctx context.Context, sys engine.System) Observation {
 		found.CNI = cniFiles(sys)
 	}
 	if c.Rules {
-		if found.RulesError = rulesError(ctx, sys, "ip"); found.RulesError == "" && c.IPv6 {
-			found.RulesError = rulesError(ctx, sys, "ip6")
+		for _, family := range c.families() {
+			if found.RulesError == "" {
+				found.RulesError = rulesError(ctx, sys, map[string]string{"ipv4": "ip", "ipv6": "ip6"}[family])
+			}
 		}
 	}
 	if c.CNI != "" {
@@ -82,6 +84,13 @@ func cniFiles(sys engine.System) []CNIFile {
 		out = append(out, CNIFile{Name: name, Type: conf.Type})
 	}
 	return out
+}
+
+func (c *Checks) families() []string {
+	if len(c.Families) == 0 {
+		return []string{"ipv4"}
+	}
+	return c.Families
 }
 
 // rulesError looks at the table of a family itself, and not at the unit that has loaded it.

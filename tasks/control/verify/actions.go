@@ -107,7 +107,7 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 // where no other pod has a network of its own; nothing when the node does not answer.
 func egress(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, node string) []report.Row {
 	e := c.Nodes[node].Effects
-	result, err := actx.RunOn(ctx, node, "effects_check", &effects.Checks{CNI: e.CNI, Rules: e.Rules, IPv6: e.IPv6, Outside: e.Outside, PodRange: c.PodCIDRs[0]})
+	result, err := actx.RunOn(ctx, node, "effects_check", &effects.Checks{CNI: e.CNI, Rules: e.Rules, Families: e.Families, Outside: e.Outside, PodRange: c.PodCIDRs[0]})
 	if err != nil || result.Failure != nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestEgressOfANode(t *testing.T) {
 		if host != "n1" {
 			return engine.Result{}, errors.New("unreachable")
 		}
-		want := &effects.Checks{CNI: "10-deployer.conflist", Rules: true, Outside: []string{"192.0.2.1:6443"}, PodRange: "10.244.0.0/16"}
+		want := &effects.Checks{CNI: "10-deployer.conflist", Rules: true, Families: []string{"ipv4"}, Outside: []string{"192.0.2.1:6443"}, PodRange: "10.244.0.0/16"}
 		if diff := cmp.Diff(fmt.Sprint("effects_check ", *want), fmt.Sprint(module, " ", *args.(*effects.Checks))); diff != "" {
 			t.Error(diff)
 		}
