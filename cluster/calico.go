@@ -30,7 +30,7 @@ const (
 // Calico is the resolved configuration of Calico; empty with another plugin.
 type Calico struct {
 	Backend string         `json:"backend"` // backend of calico-node: bird (routes by BGP) or vxlan; empty with another plugin
-	Pools   []ResolvedPool `json:"pools"`   // pools of pod addresses; the first is pod_cidr
+	Pools   []ResolvedPool `json:"pools"`   // pools of pod addresses; the first are those of pod_cidr
 	Typha   []string       `json:"typha"`   // names of the hosts that run Typha; empty without Typha
 	Felix   map[string]any `json:"felix"`   // spec of FelixConfiguration default
 }
@@ -76,8 +76,11 @@ func modes(encapsulation string) (ipip, vxlan string) {
 	return "Never", "Never"
 }
 
-// defaultPool is the name of the pool of pod_cidr, as in Calico's own manifests.
-const defaultPool = "default-ipv4-ippool"
+// Names of the pools of pod_cidr, as in Calico's own manifests.
+const (
+	defaultPool     = "default-ipv4-ippool"
+	defaultPoolIPv6 = "default-ipv6-ippool"
+)
 
 // calico returns the configuration of Calico.
 func (r *resolver) calico() Calico {
@@ -88,8 +91,14 @@ func (r *resolver) calico() Calico {
 	s := r.spec.Network.Calico
 	ipip, vxlan := modes(s.Encapsulation)
 	out.Backend = backend(s.Encapsulation)
-	pool := ResolvedPool{Name: defaultPool, CIDR: SplitList(r.spec.PodCIDR)[0], BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
+	pool := ResolvedPool{Name: defaultPool, CIDR: OfFamily(r.spec.PodCIDR, FamilyIPv4), BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
 	out.Pools = append(out.Pools, pool)
+	if cidr := OfFamily(r.spec.PodCIDR, FamilyIPv6); cidr != "" {
+		ipv6 := pool
+		ipv6.Name, ipv6.CIDR, ipv6.BlockSize = defaultPoolIPv6, cidr, s.BlockSizeIPv6
+		ipv6.IPIPMode = "Never" // IPIP carries IPv4 only
+		out.Pools = append(out.Pools, ipv6)
+	}
 	for _, p := range s.Pools {
 		pool.Name, pool.CIDR, pool.BlockSize = p.Name, p.CIDR, p.BlockSize
 		pool.NATOutgoing, pool.NodeSelector, pool.Disabled = *p.NATOutgoing, p.NodeSelector, p.Disabled
@@ -118,7 +127,7 @@ func ownedFelix(s Spec) map[string]any {
 	return map[string]any{
 		"failsafeInboundHostPorts":  inbound,
 		"failsafeOutboundHostPorts": outbound,
-		"ipv6Support":               false,
+		"ipv6Support":               s.hasIPv6(),
 		"bpfEnabled":                false,
 		"usageReportingEnabled":     false, // deployer sends nothing to anybody, nor do its parts
 	}

@@ -9,6 +9,7 @@ import (
 type CalicoSpec struct {
 	Encapsulation string         `yaml:"encapsulation" enum:"none,vxlan,vxlan-cross-subnet,ipip,ipip-cross-subnet" default:"none" doc:"How packets between pods of different nodes travel. none: routed, by BGP; the nodes must share one layer-2 network, or its routers must learn the routes. vxlan and ipip: in packets between nodes, through any network; with -cross-subnet only between nodes of different subnets. With vxlan there is no BGP. It does not change in a cluster in use."`
 	BlockSize     int            `yaml:"block_size" default:"26" doc:"Prefix length of the blocks of addresses that nodes take from pod_cidr: 20 to 32. It does not change in a cluster in use."`
+	BlockSizeIPv6 int            `yaml:"block_size_ipv6" default:"122" doc:"Prefix length of the blocks that nodes take from the IPv6 range in pod_cidr: 116 to 128. It does not change in a cluster in use."`
 	NATOutgoing   *bool          `yaml:"nat_outgoing" default:"true" doc:"Whether packets of pods to addresses that are of no pool get the address of the node."`
 	Pools         []CalicoPool   `yaml:"pools" doc:"Further pools of pod addresses, beside pod_cidr; default: none."`
 	Typha         string         `yaml:"typha" enum:"auto,always,never" default:"auto" doc:"Whether nodes read Calico's objects through Typha, which spares the API servers: auto from 51 nodes on. It runs on masters, and on minions where more are needed: max(3, nodes/200 + 2). Nodes and Typha prove to each other who they are by certificates of the cluster."`
@@ -27,7 +28,8 @@ type CalicoPool struct {
 
 func (s CalicoSpec) withDefaults() CalicoSpec {
 	s.Encapsulation = cmp.Or(s.Encapsulation, EncapsulationNone)
-	s.BlockSize = cmp.Or(s.BlockSize, 26) // Calico's own
+	s.BlockSize = cmp.Or(s.BlockSize, 26) // Calico's own, as the next one
+	s.BlockSizeIPv6 = cmp.Or(s.BlockSizeIPv6, 122)
 	s.NATOutgoing = orTrue(s.NATOutgoing)
 	s.Typha = cmp.Or(s.Typha, TyphaAuto)
 	s.Pools = slices.Clone(s.Pools)

@@ -140,7 +140,11 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		tcp(10250, "kubelet", "the kubelet listens there", "kubelet")
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
 		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == BackendBIRD {
-			tcp(179, "bgp", "BIRD listens there", "bird")
+			owners := []string{"bird"}
+			if c.Network.Plugin == PluginCalico && c.IsDualStack() {
+				owners = append(owners, "bird6") // a process of its own, which listens at IPv6 addresses
+			}
+			tcp(179, "bgp", "BIRD listens there", owners...)
 		}
 		if n.RunsCalico {
 			tcp(portFelixHealth, "Felix health", "Felix listens there", "calico-node")

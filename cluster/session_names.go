@@ -10,7 +10,9 @@ const (
 )
 
 // CalicoSession returns the name of BIRD's session with a neighbour in a cluster with Calico.
-func CalicoSession(prefix, ip string) string { return prefix + strings.ReplaceAll(ip, ".", "_") }
+func CalicoSession(prefix, ip string) string {
+	return prefix + strings.NewReplacer(".", "_", ":", "_").Replace(ip)
+}
 
 // maxSessionHost is the longest name of a host that is part of a session's name: BIRD's names of
 // protocols have at most 64 characters.

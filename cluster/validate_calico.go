@@ -39,7 +39,12 @@ func (c *checker) checkCalico() {
 // checkPools checks the blocks and ranges of the pools.
 func (c *checker) checkPools(s CalicoSpec) {
 	const key = "cluster.network.calico"
-	taken := map[string]string{"pod_cidr": c.spec.PodCIDR, "service_cidr": c.spec.ServiceCIDR}
+	taken := map[string]string{}
+	for key, list := range map[string]string{"pod_cidr": c.spec.PodCIDR, "service_cidr": c.spec.ServiceCIDR} {
+		for _, cidr := range SplitList(list) {
+			taken[key+map[string]string{FamilyIPv6: " (IPv6)"}[FamilyOf(cidr)]] = cidr
+		}
+	}
 	block := func(key string, bits int, cidr string) {
 		switch p, err := netip.ParsePrefix(cidr); {
 		case bits < 20 || bits > 32:
@@ -50,8 +55,11 @@ func (c *checker) checkPools(s CalicoSpec) {
 			c.add("pod-cidr-too-small", key, "%s has %d blocks of /%d, but there are %d nodes: raise block_size", cidr, subnetCount(p, bits), bits, len(c.place.nodes))
 		}
 	}
-	block(key+".block_size", s.BlockSize, c.spec.PodCIDR)
-	names := map[string]bool{defaultPool: true}
+	if cidr := OfFamily(c.spec.PodCIDR, FamilyIPv4); cidr != "" {
+		block(key+".block_size", s.BlockSize, cidr)
+	}
+	c.checkPoolIPv6(s)
+	names := map[string]bool{defaultPool: true, defaultPoolIPv6: true}
 	for _, p := range s.Pools {
 		where := key + ".pools." + p.Name
 		cidr, err := parseCIDR(p.CIDR)
@@ -79,5 +87,20 @@ func (c *checker) checkPools(s CalicoSpec) {
 		}
 		taken["pool "+p.Name] = p.CIDR
 		c.checkHostsOutside(where, cidr)
+	}
+}
+
+// checkPoolIPv6 checks the blocks of the IPv6 range of pods.
+func (c *checker) checkPoolIPv6(s CalicoSpec) {
+	const key = "cluster.network.calico.block_size_ipv6"
+	p, err := netip.ParsePrefix(OfFamily(c.spec.PodCIDR, FamilyIPv6))
+	switch bits := s.BlockSizeIPv6; {
+	case err != nil:
+	case bits < 116 || bits > 128:
+		c.add("bad-block-size", key, "%d is not a size of blocks: use 116 to 128", bits)
+	case bits < p.Bits():
+		c.add("bad-block-size", key, "blocks of /%d do not fit into %s", bits, p)
+	case subnetCount(p, bits) < uint64(len(c.place.nodes)):
+		c.add("pod-cidr-too-small", key, "%s has %d blocks of /%d, but there are %d nodes: raise block_size_ipv6", p, subnetCount(p, bits), bits, len(c.place.nodes))
 	}
 }

@@ -185,10 +185,11 @@ func (m *comparison) addresses(node string) AddressesStatus {
 		if err != nil {
 			continue
 		}
-		if size := addressCount(prefix.Bits()); m.cluster.Network.Plugin == cluster.PluginBGP {
-			out.Total += max(size-3, 0)
-		} else {
+		switch size := addressCount(prefix); {
+		case m.cluster.Network.Plugin != cluster.PluginBGP:
 			out.Total += size
+		case prefix.Addr().Is4(): // with both families, each pod has an address of each
+			out.Total += max(size-3, 0)
 		}
 	}
 	out.Used = m.found.Hosts[node].Addresses
@@ -203,5 +204,8 @@ func (m *comparison) addresses(node string) AddressesStatus {
 	return out
 }
 
-// addressCount returns the number of IPv4 addresses of a prefix.
-func addressCount(bits int) int { return 1 << max(32-bits, 0) }
+// maxCountBits bounds counts of addresses and blocks, which ranges of IPv6 exceed.
+const maxCountBits = 40
+
+// addressCount returns the number of addresses of a prefix, at most 1 << maxCountBits.
+func addressCount(p netip.Prefix) int { return 1 << min(p.Addr().BitLen()-p.Bits(), maxCountBits) }

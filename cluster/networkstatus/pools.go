@@ -17,10 +17,10 @@ func (m *comparison) pools() []PoolStatus {
 	}
 	for _, p := range m.found.Objects.Pools {
 		prefix, err := netip.ParsePrefix(p.CIDR)
-		if err != nil || !prefix.Addr().Is4() {
+		if err != nil {
 			continue
 		}
-		one := PoolStatus{Pool: p, Total: addressCount(prefix.Bits()), TotalBlocks: 1 << max(p.BlockSize-prefix.Bits(), 0)}
+		one := PoolStatus{Pool: p, Total: addressCount(prefix), TotalBlocks: 1 << min(max(p.BlockSize-prefix.Bits(), 0), maxCountBits)}
 		for _, b := range m.found.Objects.Blocks {
 			if block, err := netip.ParsePrefix(b.CIDR); err == nil && prefix.Contains(block.Addr()) {
 				one.Blocks++

@@ -45,7 +45,7 @@ func (s *State) uplinks(sys engine.System, table []iproutes.Route) []Interface {
 	out := []Interface{}
 	for _, text := range s.Nodes {
 		to, err := netip.ParseAddr(text)
-		if err != nil || !to.Is4() {
+		if err != nil {
 			continue
 		}
 		name := iproutes.InterfaceTo(table, to)

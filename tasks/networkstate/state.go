@@ -18,6 +18,7 @@ import (
 // State reads the state of the pod network and changes nothing.
 type State struct {
 	Socket   string   `yaml:"socket" rule:"path" doc:"BIRD's control socket; default none: the routes do not come from BIRD"`
+	Socket6  string   `yaml:"socket_ipv6" rule:"path" doc:"control socket of a BIRD of its own for IPv6, as Calico has it; default none"`
 	Prefixes []string `yaml:"prefixes" rule:"prefix" doc:"prefixes of the pods of all nodes, to which the kernel must have routes; default none"`
 	Gateways []string `yaml:"gateways" rule:"address" doc:"gateway of the route to each of prefixes; default: any"`
 	Own      []string `yaml:"own" rule:"prefix" doc:"those of prefixes that belong to the host itself; default none"`
@@ -60,13 +61,20 @@ func (s *State) Check(ctx context.Context, sys engine.System) (engine.Change, er
 		return engine.Change{}, err
 	}
 	out := engine.Output{"sessions": []bird.Session{}}
-	if s.Socket != "" {
-		found, err := s.sessions(ctx, sys)
+	sessions := []bird.Session{}
+	for _, socket := range []string{s.Socket, s.Socket6} {
+		if socket == "" {
+			continue
+		}
+		found, err := sessionsOf(ctx, sys, socket)
 		if err != nil {
 			out["bird_error"] = err.Error()
-		} else if found != nil {
-			out["sessions"] = found
+			break
 		}
+		sessions = append(sessions, found...)
+	}
+	if out["bird_error"] == nil {
+		out["sessions"] = sessions
 	}
 	present, missing := s.compare(table)
 	out["routes_present"], out["routes_missing"], out["missing"] = present, len(missing), missing[:min(len(missing), maxMissing)]
@@ -83,11 +91,11 @@ func (*State) Apply(context.Context, engine.System, engine.Change) (engine.Outpu
 	return nil, nil
 }
 
-func (s *State) sessions(ctx context.Context, sys engine.System) ([]bird.Session, error) {
-	if _, err := os.Stat(sys.Path(s.Socket)); err != nil {
-		return nil, fmt.Errorf("BIRD does not run: it has no socket %s", s.Socket)
+func sessionsOf(ctx context.Context, sys engine.System, socket string) ([]bird.Session, error) {
+	if _, err := os.Stat(sys.Path(socket)); err != nil {
+		return nil, fmt.Errorf("BIRD does not run: it has no socket %s", socket)
 	}
-	return bird.Sessions(ctx, sys, s.Socket)
+	return bird.Sessions(ctx, sys, socket)
 }
 
 // maxMissing bounds the missing routes that are listed. A host that lacks more of them has no
