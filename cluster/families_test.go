@@ -23,6 +23,41 @@ func dualStack(change func(*cluster.Spec, []cluster.Host)) func(*cluster.Spec, *
 	}
 }
 
+// ipv6 gives a cluster and its hosts IPv6 addresses alone, before change.
+func ipv6(change func(*cluster.Spec, []cluster.Host)) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, hosts *[]cluster.Host) {
+		s.PodCIDR, s.ServiceCIDR = "fd00:1::/56", "fd00:2::/112"
+		for i := range *hosts {
+			(*hosts)[i].Address = fmt.Sprintf("fd00::%x", i+1)
+		}
+		change(s, *hosts)
+	}
+}
+
+// TestIPv6: everything that other hosts reach has the IPv6 address, in brackets beside a port.
+func TestIPv6(t *testing.T) {
+	spec, hosts := cluster.Spec{}, fleet(masters(3), minions(1), hosts("p", 31, 1, "proxy"))
+	ipv6(func(*cluster.Spec, []cluster.Host) {})(&spec, &hosts)
+	c := mustResolve(t, spec, hosts)
+	m1 := c.Nodes["m1"]
+	for what, got := range map[string]struct{ want, got any }{
+		"addresses":     {[]string{"fd00::1"}, m1.IPs},
+		"etcd":          {"https://[fd00::1]:2379", m1.Etcd.ClientURL},
+		"members":       {"m1=https://[fd00::1]:2380,m2=https://[fd00::2]:2380,m3=https://[fd00::3]:2380", c.Etcd.InitialCluster},
+		"API proxy":     {[]string{"[fd00::5]:6443"}, c.Nodes["p1"].ProxyListen},
+		"backends":      {"[fd00::1]:6443", c.Proxy.Backends[0].HostPort},
+		"clients":       {"https://[fd00::5]:6443", c.API.External},
+		"DNS":           {"fd00:2::a", c.DNS.IP},
+		"node prefixes": {[]int{64}, c.NodePrefixes},
+		"BGP":           {[]string{"", "fd00::1"}, []string{m1.BGP.IPv4, m1.BGP.IPv6}},
+		"effects":       {[]string{cluster.FamilyIPv6}, m1.Effects.Families},
+	} {
+		if diff := cmp.Diff(got.want, got.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
 // TestDualStack: nodes, components and certificates have both families, IPv4 first. etcd, and the
 // connections between components, use the primary address only.
 func TestDualStack(t *testing.T) {

@@ -13,7 +13,7 @@ func (c *checker) checkRanges() {
 	if !servicesValid {
 		services = nil
 	}
-	if !c.checkFamiliesCarried(pods) {
+	if !c.checkPrimaryFamily(pods) {
 		return
 	}
 	for _, p := range pods {
@@ -60,20 +60,19 @@ func (c *checker) parseRanges(key, list string) (out []netip.Prefix, valid bool)
 	return out, valid
 }
 
-// checkFamiliesCarried refuses families that the network plugin does not carry.
-func (c *checker) checkFamiliesCarried(pods []netip.Prefix) bool {
-	if len(pods) == 0 || c.spec.Network.Plugin == PluginNone && pods[0].Addr().Is4() {
+// checkPrimaryFamily refuses IPv6 as the first of two families, and clusters of IPv6 with Calico.
+func (c *checker) checkPrimaryFamily(pods []netip.Prefix) bool {
+	switch {
+	case len(pods) == 0 || pods[0].Addr().Is4():
+		return true
+	case len(pods) > 1:
+		c.add("ipv6-first", "cluster.pod_cidr", "%s is IPv6, and comes first: write the IPv4 range first, as in 10.244.0.0/16,fd00:10:244::/56", pods[0])
+	case c.spec.Network.Plugin == PluginCalico:
+		c.add("ipv6-pods", "cluster.pod_cidr", "%s is IPv6, and Calico without IPv4 is not supported: use the plugin bgp, or write an IPv4 range before it", pods[0])
+	default:
 		return true
 	}
-	switch {
-	case pods[0].Addr().Is6():
-		c.add("ipv6-pods", "cluster.pod_cidr", "%s is IPv6, and clusters without IPv4, or with IPv6 as the first family, are not supported yet: use an IPv4 range, and for both families write it first, as in 10.244.0.0/16,fd00:10:244::/56", pods[0])
-		return false
-	case len(pods) > 1 && c.spec.Network.Plugin != PluginBGP:
-		c.add("ipv6-pods", "cluster.pod_cidr", "%s is IPv6, which the network plugin %s does not carry yet: use the plugin bgp, or an IPv4 range alone", pods[1], c.spec.Network.Plugin)
-		return false
-	}
-	return true
+	return false
 }
 
 // checkSameFamilies requires the families of pods for Services, in the same order: the first is that

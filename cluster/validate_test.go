@@ -83,11 +83,22 @@ var brokenClusters = []struct {
 	{"hosts in pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR = "172.31.0.0/16" }, "overlap cluster.pod_cidr", "of host m1"},
 	{"hosts in services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "172.31.0.0/16" }, "overlap cluster.service_cidr", "of host m1"},
 	{"two families", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "fd00::/112" }, "mixed-families cluster.service_cidr", "different families"},
-	{"IPv6 pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR, s.ServiceCIDR = "fd00:1::/48", "fd00::/112" }, "ipv6-pods cluster.pod_cidr", "use an IPv4 range"},
+	{"IPv6 pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR, s.ServiceCIDR = "fd00:1::/48", "fd00::/112" }, "mixed-families cluster.pod_cidr", "of different families"},
+	{"IPv6 pods with Calico", ipv6(func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = "calico" }), "ipv6-pods cluster.pod_cidr", "use the plugin bgp"},
 	{"IPv6 first", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
 		s.PodCIDR, s.ServiceCIDR = "fd00:1::/56,10.244.0.0/16", "fd00:2::/112,10.96.0.0/16"
-	}), "ipv6-pods cluster.pod_cidr", "write it first"},
-	{"both families with Calico", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = "calico" }), "ipv6-pods cluster.pod_cidr", "the network plugin calico does not carry yet"},
+	}), "ipv6-first cluster.pod_cidr", "write the IPv4 range first"},
+	{"IPv6 blocks that are too large", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.BlockSizeIPv6 = "calico", 64
+	}), "bad-block-size cluster.network.calico.block_size_ipv6", "use 116 to 128"},
+	{"too few IPv6 blocks", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.BlockSizeIPv6 = "calico", 116
+		s.PodCIDR, s.NodePrefixIPv6 = "10.244.0.0/16,fd00:1::/114", 117
+	}), "pod-cidr-too-small cluster.network.calico.block_size_ipv6", "4 blocks of /116"},
+	{"IPv6 blocks larger than the range", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.BlockSizeIPv6 = "calico", 116
+		s.PodCIDR, s.NodePrefixIPv6 = "10.244.0.0/16,fd00:1::/117", 120
+	}), "bad-block-size cluster.network.calico.block_size_ipv6", "do not fit"},
 	{"a family twice", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.PodCIDR = "10.244.0.0/16,10.245.0.0/16" }), "same-family cluster.pod_cidr", "two ranges of one family"},
 	{"three ranges", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR += ",fd00:3::/112" }), "same-family cluster.service_cidr", "one of IPv4 and one of IPv6"},
 	{"an empty list of ranges", dualStack(func(s *cluster.Spec, _ []cluster.Host) { s.ServiceCIDR = "," }), "bad-cidr cluster.service_cidr", "has no range"},

@@ -24,16 +24,18 @@ var update = flag.Bool("update", false, "rewrite the golden files; read the diff
 // each kind.
 func goldenHosts() map[string][]string {
 	return map[string][]string{
-		"nginx":         {"m1", "n1"},
-		"haproxy":       {"m1", "n2"},
-		"single":        {"solo"},
-		"apart":         {"e1", "m2", "p1"},
-		"apart-haproxy": {"n1", "p1"},
-		"calico":        {"m1", "n1"},
-		"racks":         {"m1", "n1", "n2"},
-		"virtual-ip":    {"m1", "m2"},
-		"virtual-proxy": {"m1", "p1"},
-		"dual-stack":    {"m1", "n2", "p1"},
+		"nginx":             {"m1", "n1"},
+		"haproxy":           {"m1", "n2"},
+		"single":            {"solo"},
+		"apart":             {"e1", "m2", "p1"},
+		"apart-haproxy":     {"n1", "p1"},
+		"calico":            {"m1", "n1"},
+		"racks":             {"m1", "n1", "n2"},
+		"virtual-ip":        {"m1", "m2"},
+		"virtual-proxy":     {"m1", "p1"},
+		"dual-stack":        {"m1", "n2", "p1"},
+		"calico-dual-stack": {"n1"},
+		"ipv6":              {"m1", "n1", "p1"},
 	}
 }
 

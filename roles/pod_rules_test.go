@@ -19,14 +19,22 @@ func TestPodRulesAreLoadedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dual := regexp.MustCompile(`\{\{ if \$dual \}\}(.*?)\{\{ end \}\}`)
+	// render keeps the parts of the template for families.
+	render := func(ipv4, ipv6 bool) string {
+		text := string(unit)
+		for condition, holds := range map[string]bool{`\$ipv4`: ipv4, `\$ipv6`: ipv6, `and \$ipv4 \$ipv6`: ipv4 && ipv6} {
+			text = regexp.MustCompile(`\{\{ if `+condition+` \}\}(.*?)\{\{ end \}\}`).ReplaceAllString(text, map[bool]string{true: "$1"}[holds])
+		}
+		return text
+	}
 	const ip, ip6 = "table ip deployer_pods\n", "table ip6 deployer_pods\n"
 	for _, one := range []struct {
 		name, unit, tables string
 		broken             []string
 	}{
-		{"IPv4", dual.ReplaceAllString(string(unit), ""), ip, []string{"", "table ip deployer_pods_old\n"}},
-		{"both", dual.ReplaceAllString(string(unit), "$1"), ip + ip6, []string{"", ip, ip6}},
+		{"IPv4", render(true, false), ip, []string{"", "table ip deployer_pods_old\n"}},
+		{"IPv6", render(false, true), ip6, []string{"", ip}},
+		{"both", render(true, true), ip + ip6, []string{"", ip, ip6}},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ func DNS(hosts []Host) []string {
 	argv := []string{
 		"dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--user=root",
 		"--no-resolv", "--no-hosts", "--bind-interfaces", "--listen-address=" + Controller().String(),
+		"--listen-address=" + ControllerIPv6().String(),
 		"--address=/#/",
 	}
 	for _, h := range hosts {
