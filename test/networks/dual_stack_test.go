@@ -5,7 +5,11 @@ package networks
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +46,176 @@ func TestDualStack(t *testing.T) {
 	requireBothFamilies(s, nodes)
 }
 
+// TestSingleToDualStack gives a running cluster the second family, while pods of its nodes ping each
+// other every 50 ms: nothing is lost. A pod has its second address after a restart. The way back is
+// refused.
+func TestSingleToDualStack(t *testing.T) {
+	scenario(t)
+	s := harness.New(t, "networks", plan.Spec{Masters: 3, Minions: 2})
+	nodes := []string{"m1", "m2", "m3", "n1", "n2"}
+	s.Must("install")
+	pods := startTalkers(s, nodes)
+	pings := []*talkerPing{startTalkerPing(s, "n1", pods["n2"].ip), startTalkerPing(s, "n2", pods["m1"].ip), startTalkerPing(s, "m2", pods["n1"].ip)}
+
+	s.Edit(func(inv map[string]any) { dualStack(s, inv) })
+	plan := s.Run("plan", "install", "-i", s.Inventory)
+	s.RequireExit(plan, 0)
+	s.RequireTexts(plan.All(), "record further pod range fd00:10:244:3::/64", "+protocol bgp 'to6_n1' from node_ipv6", "--node-ip=172.31.0.14,fd00:172:31::14")
+	s.Must("install")
+	s.RequireTexts(s.Must("install").All(), "0 changed")
+	sent, lost := 0, 0
+	for _, p := range pings {
+		a, b := p.stop()
+		sent, lost = sent+a, lost+a-b
+	}
+	total.pinged(sent, lost)
+	t.Logf("pings sent=%d lost=%d", sent, lost)
+	if sent < 1000 || lost > 0 {
+		t.Errorf("%d of %d pings were lost, want none of at least 1000", lost, sent)
+	}
+
+	s.Must("verify")
+	requireNetwork(s, "n1 8 of 8 8 of 8", "5 nodes, no problems")
+	if got := s.Kubectl("m1", `get node n1 -o 'jsonpath={.spec.podCIDRs} {.metadata.annotations.deployer/further-pod-cidr}'`); got != `["10.244.3.0/24"] fd00:10:244:3::/64` {
+		t.Errorf("n1 has the ranges %s", got)
+	}
+	for node, pod := range talkers(s) {
+		if pod.ipv6 != "" {
+			t.Errorf("the pod of %s has got %s without a restart", node, pod.ipv6)
+		}
+	}
+	s.Kubectl("m1", "delete service talkers")
+	s.Kubectl("m1", "rollout restart daemonset/talkers")
+	requireBothFamilies(s, nodes)
+
+	s.Edit(func(inv map[string]any) {
+		c := harness.Section(inv, "cluster")
+		c["pod_cidr"], c["service_cidr"] = "10.244.0.0/16", "10.96.0.0/16"
+	})
+	o := s.Deployer("install")
+	s.RequireExit(o, refused)
+	s.RequireTexts(o.All(), "nodes have ranges outside of it: m1 fd00:10:244::/64", "service_cidr is 10.96.0.0/16, and the ServiceCIDR kubernetes of the cluster is 10.96.0.0/16, fd00:10:96::/112")
+}
+
+// talkerPing pings every 50 ms from the pod of a node.
+type talkerPing struct {
+	site       *harness.Site
+	node, file string
+}
+
+func startTalkerPing(s *harness.Site, node, address string) *talkerPing {
+	s.T.Helper()
+	p := &talkerPing{site: s, node: node, file: "/tmp/ping-" + address}
+	s.Shell(node, inTalker("ping -i 0.05 "+address)+" >"+p.file+" 2>&1 </dev/null & echo $! >"+p.file+".pid")
+	return p
+}
+
+// stop ends the pings and returns how many were sent and answered.
+func (p *talkerPing) stop() (sent, answered int) {
+	p.site.T.Helper()
+	out := p.site.Shell(p.node, "sleep 1; kill -INT $(cat "+p.file+".pid); sleep 1; tail -n 4 "+p.file)
+	m := pingCounts.FindStringSubmatch(out)
+	if m == nil {
+		p.site.T.Fatalf("ping says %q", out)
+	}
+	_, _ = fmt.Sscan(m[1], &sent)
+	_, _ = fmt.Sscan(m[2], &answered)
+	return sent, answered
+}
+
+// TestCalicoDualStack gives a running cluster with Calico the second family, while pods ping each
+// other: nothing is lost. Then pods, Services, DNS and the way out work in both.
+func TestCalicoDualStack(t *testing.T) {
+	scenario(t)
+	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 2})
+	nodes := []string{"m1", "n1", "n2"}
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "network")["plugin"] = "calico" })
+	s.Must("install")
+	pods := startTalkers(s, nodes)
+	pings := []*talkerPing{startTalkerPing(s, "n1", pods["n2"].ip), startTalkerPing(s, "n2", pods["m1"].ip)}
+	s.Edit(func(inv map[string]any) { dualStack(s, inv) })
+	s.Must("install")
+	s.RequireTexts(s.Must("install").All(), "0 changed")
+	s.RequireExit(s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode"), 0)
+	sent, lost := 0, 0
+	for _, p := range pings {
+		a, b := p.stop()
+		sent, lost = sent+a, lost+a-b
+	}
+	total.pinged(sent, lost)
+	t.Logf("pings sent=%d lost=%d", sent, lost)
+	if sent < 500 || lost > 0 {
+		t.Errorf("%d of %d pings were lost, want none of at least 500", lost, sent)
+	}
+	s.Kubectl("m1", "delete service talkers")
+	s.Kubectl("m1", "rollout restart daemonset/talkers")
+	requireBothFamilies(s, nodes)
+	s.Must("verify")
+	requireNetwork(s, "n1 4 of 4 ", "default-ipv6-ippool fd00:10:244::/56 3 of ", "3 nodes, no problems")
+}
+
+// TestIPv6 installs a cluster whose hosts are reached by IPv6 only, and lets a node join. A packet
+// filter drops IPv4 between the hosts.
+func TestIPv6(t *testing.T) {
+	scenario(t)
+	s := harness.New(t, "networks", plan.Spec{Masters: 3, Minions: 2, Proxies: 1})
+	known := filepath.Join(t.TempDir(), "known_hosts")
+	var keys strings.Builder
+	for _, h := range s.Hosts {
+		s.Shell(h.Name, "nft add table ip lab; nft 'add chain ip lab input { type filter hook input priority -10; }'; nft add rule ip lab input ip saddr 172.31.0.0/24 ip saddr != 172.31.0.1 drop")
+		for line := range strings.Lines(s.Shell(h.Name, "cat /etc/ssh/ssh_host_*_key.pub")) {
+			fmt.Fprintf(&keys, "%s %s\n", h.IPv6(), strings.TrimSpace(line))
+		}
+	}
+	if err := os.WriteFile(known, []byte(keys.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Edit(func(inv map[string]any) {
+		c := harness.Section(inv, "cluster")
+		c["pod_cidr"], c["service_cidr"] = "fd00:10:244::/56", "fd00:10:96::/112"
+		harness.Section(c, "dns")["upstreams"] = []any{plan.ControllerIPv6().String()}
+		harness.Section(inv, "ssh")["known_hosts"] = known
+		for _, h := range s.Hosts {
+			harness.Section(inv, "hosts")[h.Name] = map[string]any{"address": h.IPv6().String()}
+		}
+		harness.Section(inv, "roles")["minion"] = []any{"n1"}
+	})
+	s.Must("install")
+	s.Must("verify")
+	s.RequireTexts(s.Must("install").All(), "0 changed")
+	s.RequireExit(s.Run("apply", "-i", s.Inventory, "--check", "--detailed-exitcode"), 0)
+	s.RequireTexts(s.Must("kubeconfig").Stdout, "server: https://[fd00:172:31::16]:6443")
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"} })
+	s.Must("scale-up")
+	nodes := []string{"m1", "m2", "m3", "n1", "n2"}
+	s.RequireReady(nodes)
+	s.Must("verify")
+	requireNetwork(s, "n2 4 of 4 4 of 4 fd00:10:244:4::/64", "5 nodes, no problems")
+
+	pods := startTalkers(s, nodes)
+	var targets []probe.Target
+	for _, pod := range pods {
+		targets = append(targets, talkerTarget(pod.ip, talkerPort))
+	}
+	for _, h := range s.Hosts {
+		if _, ok := pods[h.Name]; ok {
+			targets = append(targets, talkerTarget(h.IPv6().String(), 30080))
+		}
+	}
+	targets = append(targets, talkerTarget(s.Kubectl("m1", "get service talkers -o 'jsonpath={.spec.clusterIP}'"), 80),
+		probe.Target{Kind: "dns", Name: "talkers.default.svc.cluster.local.", Family: probe.FamilyIPv6}, probe.Target{Kind: "tcp", Address: outsideAddress})
+	sources := outsideServer(s)
+	for _, node := range nodes {
+		if pods[node].ipv6 != "" || netip.MustParseAddr(pods[node].ip).Is4() {
+			t.Errorf("the pod of %s has the addresses %v", node, pods[node])
+		}
+		requireReached(s, node, pods[node], targets)
+		if source := <-sources; !plan.SubnetIPv6().Contains(source) {
+			t.Errorf("a connection from a pod to the outside comes from %s", source)
+		}
+	}
+}
+
 // dualStack gives the cluster of an inventory ranges of both families, and the hosts their addresses.
 func dualStack(s *harness.Site, inv map[string]any) {
 	c := harness.Section(inv, "cluster")
@@ -55,7 +229,10 @@ func dualStack(s *harness.Site, inv map[string]any) {
 const talkerPort = 8088
 
 // talker is a pod that serves HTTP, and checks what it is asked to.
-type talker struct{ ipv4, ipv6 string }
+type talker struct {
+	ip   string // primary address
+	ipv6 string // IPv6 address beside ip; empty for none
+}
 
 // startTalkers starts a pod with the probe on each node, behind a Service of both families with a node
 // port, and returns the pods by node.
@@ -110,6 +287,11 @@ func inTalker(command string) string {
 	return fmt.Sprintf(`nsenter -t $(pgrep -of '[p]robe serve --listen :%d') -n %s`, talkerPort, command)
 }
 
+// talkerTarget is a request to a pod of startTalkers.
+func talkerTarget(address string, port int) probe.Target {
+	return probe.Target{Kind: "http", Address: "http://" + netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port)).String() + "/ok"}
+}
+
 // requireReached lets the pod of a node check targets, until it reaches all of them.
 func requireReached(s *harness.Site, node string, from talker, targets []probe.Target) {
 	s.T.Helper()
@@ -118,7 +300,7 @@ func requireReached(s *harness.Site, node string, from talker, targets []probe.T
 		s.T.Fatal(err)
 	}
 	s.Eventually(45*time.Second, "the pod of "+node+" reaches all", func() error {
-		out := s.Shell(node, fmt.Sprintf("curl -sS --max-time 20 http://%s:%d/check -d '%s'", from.ipv4, talkerPort, body))
+		out := s.Shell(node, fmt.Sprintf("curl -sS --max-time 20 http://%s/check -d '%s'", net.JoinHostPort(from.ip, strconv.Itoa(talkerPort)), body))
 		var response probe.Response
 		if err := json.Unmarshal([]byte(out), &response); err != nil || len(response.Results) != len(targets) {
 			return fmt.Errorf("the probe answers %q: %v", out, err)
@@ -137,13 +319,11 @@ func requireReached(s *harness.Site, node string, from talker, targets []probe.T
 func requireBothFamilies(s *harness.Site, nodes []string) {
 	s.T.Helper()
 	pods := startTalkers(s, nodes)
-	web := func(address string, port int) probe.Target {
-		return probe.Target{Kind: "http", Address: "http://" + netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port)).String() + "/ok"}
-	}
+	web := talkerTarget
 	var targets []probe.Target
 	for _, h := range s.Hosts {
 		if pod, ok := pods[h.Name]; ok {
-			targets = append(targets, web(pod.ipv4, talkerPort), web(pod.ipv6, talkerPort), web(h.Address.String(), 30080), web(h.IPv6().String(), 30080))
+			targets = append(targets, web(pod.ip, talkerPort), web(pod.ipv6, talkerPort), web(h.Address.String(), 30080), web(h.IPv6().String(), 30080))
 		}
 	}
 	for _, service := range strings.Fields(s.Kubectl("m1", "get service talkers -o 'jsonpath={.spec.clusterIPs[*]}'")) {
@@ -160,7 +340,7 @@ func requireBothFamilies(s *harness.Site, nodes []string) {
 		requireReached(s, node, pods[node], targets)
 		ping := "ping -c 3 -i 0.2 -W 2 "
 		for _, other := range pods {
-			s.Shell(node, inTalker(ping+other.ipv4)+" && "+inTalker(ping+other.ipv6))
+			s.Shell(node, inTalker(ping+other.ip)+" && "+inTalker(ping+other.ipv6))
 		}
 	}
 	for range nodes {
