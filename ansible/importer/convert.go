@@ -60,6 +60,7 @@ func (s *Source) Convert() (*Result, error) {
 	groups := c.groups()
 	hosts := c.hosts()
 	c.podNetwork()
+	c.families()
 	roles := c.roles()
 	c.bastionGroup(ssh)
 	c.addSANs()

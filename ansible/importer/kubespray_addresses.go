@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// nodeAddresses moves Kubespray's ip and access_ip of a host to its keys node_address and
+// nodeAddresses moves Kubespray's ip, ip6 and access_ip of a host to its keys node_address and
 // external_address. address is that of its SSH server; empty when it is the host's name. Kubespray's
 // components listen at ip, and hosts reach each other at access_ip; here they do both at the
 // node's address.
@@ -17,14 +17,18 @@ func (c *converter) nodeAddresses(vs vars, address string, into *mapping) {
 	}
 	c.nodeInterface(vs, into)
 	ip, access, at := c.kubesprayAddress(vs, "ip"), c.kubesprayAddress(vs, "access_ip"), vs["access_ip"].at
-	for _, name := range []string{"ip", "access_ip", "etcd_member_name"} { // members are named after their hosts
+	ip6 := c.kubesprayAddress(vs, "ip6")
+	for _, name := range []string{"ip", "ip6", "access_ip", "etcd_member_name"} { // members are named after their hosts
 		delete(vs, name)
 	}
 	node := cmp.Or(ip, address)
 	if _, err := netip.ParseAddr(node); err != nil && access != "" {
 		ip, node = access, access // no other address is known
 	}
-	if ip != "" && ip != address {
+	switch {
+	case ip6 != "":
+		into.set("node_address", c.bothAddresses(node, ip6))
+	case ip != "" && ip != address:
 		into.set("node_address", ip)
 	}
 	if access != "" && access != node {

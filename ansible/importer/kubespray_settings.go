@@ -45,6 +45,7 @@ var rules = map[string]rule{
 	"global_as_num":                             {"network.asn", number},
 	"calico_mtu":                                {"network.mtu", number},
 	"calico_pool_blocksize":                     {"network.calico.block_size", number},
+	"calico_pool_blocksize_ipv6":                {"network.calico.block_size_ipv6", number},
 	"nat_outgoing":                              {"network.calico.nat_outgoing", boolean},
 	"typha_enabled":                             {"network.calico.typha", alwaysOrNever},
 	"calico_loglevel":                           {"network.calico.felix.logSeverityScreen", capitalized},
@@ -102,7 +103,7 @@ var instead = map[string]string{
 // IsConverted reports whether a variable of Kubespray becomes a setting of the inventory.
 func IsConverted(name string) bool {
 	_, ok := rules[name]
-	return ok || slices.Contains(networkVars, name) || slices.Contains([]string{"ip", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
+	return ok || slices.Contains(networkVars, name) || slices.Contains(familyVars, name) || slices.Contains([]string{"ip", "ip6", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
 }
 
 // wholeClusterGroups are the groups that have all nodes.
@@ -123,7 +124,7 @@ func (c *converter) clusterVars(group string, vs vars) {
 			delete(vs, name)
 			continue
 		}
-		if slices.Contains(networkVars, name) {
+		if slices.Contains(networkVars, name) || slices.Contains(familyVars, name) {
 			if !c.templated(name, v) {
 				c.network[name] = v
 			}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,5 +82,41 @@ func TestOtherInventoriesKeepFalse(t *testing.T) {
 	want := "hosts:\n  a: {vars: {tls_enabled: false, tls_port: 443}}\ngroups:\n  web:\n    hosts:\n      - a\n"
 	if diff := cmp.Diff(want, string(got.Text)); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+// TestKubespraysFamilies: ranges of both families become lists, and ip6 of a host its second address.
+func TestKubespraysFamilies(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		vars string
+		want []string
+	}{
+		"both, as releases before 2.28 had it": {"enable_dual_stack_networks: true\nkube_pods_subnet: 10.233.64.0/18\n", []string{
+			"pod_cidr: 10.233.64.0/18,fd85:ee78:d8a6:8607::1:0/112", "service_cidr: 10.233.0.0/18,fd85:ee78:d8a6:8607::1000/116", "node_prefix_ipv6: 120", "node_address: '10.0.0.1,fd00::1'"}},
+		"both": {"ipv6_stack: true\nkube_pods_subnet_ipv6: fd00:1::/56\nkube_service_addresses_ipv6: fd00:2::/112\nkube_network_node_prefix_ipv6: 64\n", []string{
+			"pod_cidr: 10.233.64.0/18,fd00:1::/56", "service_cidr: 10.233.0.0/18,fd00:2::/112", "node_prefix_ipv6: 64"}},
+		"IPv6 alone": {"ipv4_stack: false\nipv6_stack: true\nkube_network_plugin: cni\n", []string{"pod_cidr: fd85:ee78:d8a6:8607::1:0/112\n", "node_address: 'fd00::1'"}},
+		"off":        {"ipv6_stack: false\nkube_pods_subnet_ipv6: fd00:1::/56\n", []string{"node_address: '10.0.0.1,fd00::1'"}},
+	} {
+		s, err := Read(writeFiles(t, map[string]string{
+			"inventory.ini":                    "[kube_control_plane]\nm1 ansible_host=192.0.2.1 ip=10.0.0.1 ip6=fd00::1\n[kube_node]\nm1\n",
+			"group_vars/k8s_cluster/stack.yml": one.vars,
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Convert()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range one.want {
+			if !strings.Contains(string(got.Text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got.Text)
+			}
+		}
+		if strings.Contains(string(got.Text), "fd00:1::/56") && name == "off" {
+			t.Errorf("a range that is off is in\n%s", got.Text)
+		}
 	}
 }
