@@ -190,7 +190,7 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 60m ./test/networks
+	go test -tags lab -count=1 -v -timeout 90m ./test/networks
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
 

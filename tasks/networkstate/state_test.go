@@ -160,3 +160,19 @@ func TestManyMissingRoutes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestSocketOfIPv6: Calico has a BIRD for each family, whose sessions are listed together.
+func TestSocketOfIPv6(t *testing.T) {
+	t.Parallel()
+	sys := node(t)
+	answer(t, sys, "/run/b.ctl")
+	out := decoded(t, sys, &State{Socket: "/run/b.ctl", Socket6: "/run/b6.ctl"})
+	if text, _ := out["bird_error"].(string); !strings.Contains(text, "no socket /run/b6.ctl") {
+		t.Errorf("without the second BIRD: %v", out["bird_error"])
+	}
+	answer(t, sys, "/run/b6.ctl")
+	out = decoded(t, sys, &State{Socket: "/run/b.ctl", Socket6: "/run/b6.ctl"})
+	if all, _ := out["sessions"].([]any); len(all) != 4 || out["bird_error"] != nil {
+		t.Errorf("sessions %v, %v", all, out["bird_error"])
+	}
+}
