@@ -144,3 +144,24 @@ func TestAllocatePodRanges(t *testing.T) {
 		t.Errorf("moved: %v", got.Moved)
 	}
 }
+
+// TestCalicoPoolsOfBothFamilies: IPIP carries IPv4 only, and VXLAN both.
+func TestCalicoPoolsOfBothFamilies(t *testing.T) {
+	for encapsulation, want := range map[string]cluster.ResolvedPool{
+		cluster.EncapsulationIPIP:  {IPIPMode: "Never", VXLANMode: "Never"},
+		cluster.EncapsulationVXLAN: {IPIPMode: "Never", VXLANMode: "Always"},
+	} {
+		spec, hosts := cluster.Spec{}, fleet(masters(1), minions(1))
+		dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+			s.Network.Plugin, s.Network.Calico.Encapsulation = cluster.PluginCalico, encapsulation
+		})(&spec, &hosts)
+		c := mustResolve(t, spec, hosts)
+		want.Name, want.CIDR, want.BlockSize, want.NATOutgoing, want.NodeSelector = "default-ipv6-ippool", "fd00:1::/56", 122, true, "all()"
+		if diff := cmp.Diff(want, c.Network.Calico.Pools[1]); diff != "" || len(c.Network.Calico.Pools) != 2 {
+			t.Errorf("%s: %s", encapsulation, diff)
+		}
+		if c.Network.Calico.Felix["ipv6Support"] != true {
+			t.Errorf("%s: Felix does not support IPv6", encapsulation)
+		}
+	}
+}
