@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -16,15 +17,29 @@ func (c *checker) checkVirtualIP() {
 		if s.Interface != "" {
 			c.add("unused-interface", key+".interface", "there is no virtual address for interface %s: set address, or remove it", s.Interface)
 		}
+		if len(s.Former) > 0 {
+			c.add("unused-address", key+".former", "there is no virtual address that clients use after %s: set address, or remove former", s.Former[0])
+		}
 		return
 	}
-	address, err := netip.ParseAddr(s.Address)
-	if err != nil || address.Zone() != "" || !address.Unmap().IsGlobalUnicast() {
-		c.add("bad-address", key+".address", "%q is not an IP address that a host can have: write one such as 10.0.0.100, without a prefix length", s.Address)
-		return
+	seen := map[netip.Addr]bool{}
+	for i, text := range append([]string{s.Address}, s.Former...) {
+		at := key + ".address"
+		if i > 0 {
+			at = fmt.Sprintf("%s.former[%d]", key, i-1)
+		}
+		address, err := netip.ParseAddr(text)
+		if err != nil || address.Zone() != "" || !address.Unmap().IsGlobalUnicast() {
+			c.add("bad-address", at, "%q is not an IP address that a host can have: write one such as 10.0.0.100, without a prefix length", text)
+			return
+		}
+		address = address.Unmap()
+		if seen[address] {
+			c.add("duplicate-address", at, "%s is a virtual address already: write each once", address)
+		}
+		seen[address] = true
+		c.checkVirtualAddress(at, address)
 	}
-	address = address.Unmap()
-	c.checkVirtualAddress(key+".address", address)
 	if n := len(c.place.witnesses(c.hosts)); len(c.place.holders()) > 1 && n < minWitnesses {
 		c.add("no-majority", key+".address", "%d hosts cannot tell a host that is dead from a link that is cut, so the address would not move: add a host of any role, or let one host hold it", n)
 	}

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"deployer/cluster"
@@ -82,6 +83,35 @@ func TestVirtualIPInCertificates(t *testing.T) {
 		}
 		if address == "" && c.API.External != "https://172.31.0.11:6443" {
 			t.Errorf("clients outside use %s", c.API.External)
+		}
+	}
+}
+
+// TestFormerVirtualIP: a former address stays beside the new one. Witnesses ask at the oldest address,
+// which the host has before and after the change, and at the new one when it is the only one.
+func TestFormerVirtualIP(t *testing.T) {
+	for _, tt := range []struct {
+		former  []string
+		witness string
+	}{{nil, "172.31.0.101:8402"}, {[]string{"172.31.0.100"}, "172.31.0.100:8402"}} {
+		spec := cluster.VirtualIPSpec{Address: "172.31.0.101", Former: tt.former}
+		c, err := cluster.Resolve(cluster.Spec{API: cluster.APISpec{VirtualIP: spec}}, fleet(masters(3), minions(1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := c.API.VirtualIP
+		if v.Witness != tt.witness || v.OldestURL != "https://"+strings.TrimSuffix(tt.witness, ":8402")+":6443" || len(v.Names) != 1+len(tt.former) || len(v.Prefixes) != len(v.Names) || v.Prefixes[0] != "172.31.0.101/32" {
+			t.Errorf("former %v: witnesses ask %s, names at %v, addresses %v", tt.former, v.Witness, v.Names, v.Prefixes)
+		}
+		if c.API.External != "https://172.31.0.101:6443" {
+			t.Errorf("clients outside use %s", c.API.External)
+		}
+		for _, cert := range c.Nodes["m2"].Certificates {
+			for _, address := range append([]string{"172.31.0.101"}, tt.former...) {
+				if has := slices.Contains(cert.IPs, address); has != (cert.Name == "apiserver") {
+					t.Errorf("%s is for %v", cert.Name, cert.IPs)
+				}
+			}
 		}
 	}
 }

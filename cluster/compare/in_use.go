@@ -35,6 +35,7 @@ type HostInUse struct {
 	CNI          string   // plugin that connects pods: bridge or ptp
 	PodCIDR      string   // pod ranges in the network configuration, separated by commas
 	MaxPods      int      // maximum number of pods of the kubelet; 0: not known
+	VirtualIPs   []string // virtual addresses of the API that the host may have
 	Peers        []string // names of the hosts with which it has BGP sessions
 }
 
@@ -72,5 +73,6 @@ func Conflicts(want *cluster.Cluster, found InUse) []Conflict {
 	out = append(out, pluginChange(want, found)...)
 	out = append(out, poolChanges(want, found)...)
 	out = append(out, kubeProxyChange(want, found)...)
+	out = append(out, virtualAddress(want, found)...)
 	return append(out, apiProxyDefault(want, found)...)
 }

@@ -128,6 +128,13 @@ func TestConflicts(t *testing.T) {
 		"a host that has lost the files of its network": {none, func(u *compare.InUse) {
 			set(u, func(h *compare.HostInUse) { h.Plugin, h.CNI = "none", "" }, "n1")
 		}, nil},
+		"virtual address":         {virtual("10.0.0.100"), holders("10.0.0.100"), nil},
+		"a first virtual address": {virtual("10.0.0.100"), func(*compare.InUse) {}, nil},
+		"virtual address changed": {virtual("10.0.0.101"), holders("10.0.0.100"),
+			[]string{" api.virtual_ip: api.virtual_ip.address is 10.0.0.101, and the cluster has 10.0.0.100", "write former: [10.0.0.100] beside it"}},
+		"virtual address beside the former":   {virtual("10.0.0.101", "10.0.0.100"), holders("10.0.0.100"), nil},
+		"virtual address without the former":  {virtual("10.0.0.101"), holders("10.0.0.101", "10.0.0.100"), nil},
+		"no virtual address":                  {virtual(""), holders("10.0.0.100"), nil},
 		"proxy.kind by default":               {none, nginx(), []string{" proxy.kind: the inventory does not name proxy.kind, its default is haproxy, and the cluster runs nginx", "proxy: {kind: nginx} below cluster to keep it"}},
 		"proxy.kind by default, half changed": {none, nginx("n1"), nil},
 		"proxy.kind by name":                  {func(c *cluster.Cluster) { c.Proxy.KindNamed = true }, nginx(), nil},
@@ -155,6 +162,18 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", name, part, text)
 			}
 		}
+	}
+}
+
+// virtual gives the inventory a virtual address, and former ones.
+func virtual(address string, former ...string) func(*cluster.Cluster) {
+	return func(c *cluster.Cluster) { c.API.VirtualIP.Address, c.API.VirtualIP.Former = address, former }
+}
+
+// holders gives virtual addresses to the masters.
+func holders(addresses ...string) func(*compare.InUse) {
+	return func(u *compare.InUse) {
+		set(u, func(h *compare.HostInUse) { h.VirtualIPs = addresses }, "m1", "m2", "m3")
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 	apiServer     = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 	cniConfig     = "/etc/cni/net.d/10-deployer.conflist"
 	birdConfig    = "/etc/deployer/bird.conf"
+	keepalived    = "/etc/deployer/keepalived.conf"
 	calicoAccess  = "/etc/kubernetes/calico-node.conf"
 	proxyAccess   = "/etc/kubernetes/kube-proxy.conf"
 )
@@ -53,6 +54,7 @@ var (
 	serviceRange = regexp.MustCompile(`--service-cluster-ip-range=([0-9a-fA-F.:/,]{1,200})`)
 	issuer       = regexp.MustCompile(`--service-account-issuer=https://kubernetes\.default\.svc\.([A-Za-z0-9.-]{1,253})`)
 	maxPods      = regexp.MustCompile(`(?m)^maxPods: *([0-9]{1,9})$`)
+	virtual      = regexp.MustCompile(`(?m)^ +([0-9a-f.:]+)/[0-9]+ dev `)
 	podPlugin    = regexp.MustCompile(`"type": *"(bridge|ptp)"`)
 )
 
@@ -61,7 +63,8 @@ var (
 // max_pods, the kubelet's maximum number of pods; service_cidr, the range of the API server;
 // issuer_domain, the domain in the issuer of the API server's tokens; network_plugin, the plugin of
 // the host's node; kube_proxy, runs when the node has a kube-proxy and none otherwise; api_proxy, the
-// program of the API proxy, nginx or haproxy; and cni, the plugin that connects pods.
+// program of the API proxy, nginx or haproxy; cni, the plugin that connects pods; and virtual_ips, the
+// virtual addresses of the API that the host may have.
 func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	server, kubelet := read(sys, apiServer), read(sys, kubeletConfig)
 	node := find(nodeName, read(sys, kubeletUnit))
@@ -77,6 +80,7 @@ func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, erro
 		"network_plugin": plugin(sys, isNode),
 		"kube_proxy":     kubeProxy(sys, isNode),
 		"api_proxy":      apiProxy(sys),
+		"virtual_ips":    virtualIPs(read(sys, keepalived)),
 	}), nil
 }
 
@@ -122,6 +126,15 @@ func find(pattern *regexp.Regexp, text string) string {
 		return ""
 	}
 	return strings.TrimSuffix(m[1], ".")
+}
+
+// virtualIPs returns the addresses in a configuration of keepalived.
+func virtualIPs(config string) []any {
+	out := []any{}
+	for _, m := range virtual.FindAllStringSubmatch(config, -1) {
+		out = append(out, m[1])
+	}
+	return out
 }
 
 // kubeProxy returns whether the node has a kube-proxy: runs or none; empty on a host that is no

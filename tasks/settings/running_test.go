@@ -14,7 +14,7 @@ import (
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	empty := func(set map[string]any) engine.Output {
-		out := engine.Output{"node": "", "member": "", "domain": "", "max_pods": "", "service_cidr": "", "issuer_domain": "", "network_plugin": "", "kube_proxy": "", "api_proxy": "", "cni": ""}
+		out := engine.Output{"node": "", "member": "", "domain": "", "max_pods": "", "service_cidr": "", "issuer_domain": "", "network_plugin": "", "kube_proxy": "", "api_proxy": "", "cni": "", "virtual_ips": []any{}}
 		for k, v := range set {
 			out[k] = v
 		}
@@ -39,6 +39,9 @@ func TestRunning(t *testing.T) {
 			kubeletConfig:                      "clusterDomain: cluster.local\n",
 			"/etc/kubernetes/proxy/nginx.conf": "events {}\n",
 		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "none", "kube_proxy": "none", "api_proxy": "nginx"})},
+		"a host that may have the virtual address": {map[string]string{
+			keepalived: "vrrp_instance api {\n  unicast_peer {\n    10.0.0.2\n  }\n  virtual_ipaddress {\n    10.0.0.100/32 dev eth0\n    fd00::9/128 dev eth0 preferred_lft 0\n  }\n}\n",
+		}, empty(map[string]any{"virtual_ips": []any{"10.0.0.100", "fd00::9"}})},
 		"a host of role proxy": {map[string]string{"/etc/deployer/haproxy.conf": "global\n"}, empty(map[string]any{"api_proxy": "haproxy"})},
 		"an API proxy that is being changed": {map[string]string{
 			"/etc/kubernetes/proxy/nginx.conf": "events {}\n", "/etc/kubernetes/proxy/haproxy.conf": "global\n",

@@ -72,11 +72,23 @@ func hosts(actx engine.ActionContext, from Sources) map[string]compare.HostInUse
 		set := actx.Registered(host, from.Settings)
 		text := func(key string) string { s, _ := set[key].(string); return s }
 		network := actx.Registered(host, from.Network)
+		addresses, _ := set["virtual_ips"].([]any)
 		maxPods, _ := strconv.Atoi(text("max_pods")) // 0: not known
 		out[host] = compare.HostInUse{
 			Node: text("node"), Member: text("member"), Domain: text("domain"), IssuerDomain: text("issuer_domain"),
 			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
-			PodCIDR: kube.RangeIn(network), MaxPods: maxPods, Peers: routes.PeerNames(network),
+			VirtualIPs: texts(addresses), PodCIDR: kube.RangeIn(network), MaxPods: maxPods, Peers: routes.PeerNames(network),
+		}
+	}
+	return out
+}
+
+// texts returns those of a host's claims that are texts.
+func texts(all []any) []string {
+	var out []string
+	for _, one := range all {
+		if s, ok := one.(string); ok {
+			out = append(out, s)
 		}
 	}
 	return out
