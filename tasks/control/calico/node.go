@@ -18,7 +18,7 @@ import (
 type Node struct {
 	Reflector *bool `yaml:"reflector" doc:"Whether the node is a route reflector. Default: unchanged."`
 	// Routers may be empty: then the node has no sessions with routers.
-	Routers map[string]string `yaml:"routers" doc:"Labels by which the node has sessions with routers, as calico_routers returns them; others of these labels are removed. Default: unchanged."`
+	Routers map[string]string `yaml:"routers" rule:"label" keys:"label-key" doc:"Labels by which the node has sessions with routers, as calico_routers returns them; others of these labels are removed. Default: unchanged."`
 	Clients bool              `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
 }
 

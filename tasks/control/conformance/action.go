@@ -44,7 +44,7 @@ func (t *Task) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 	rows, err := Run(ctx, Options{
 		Client: client.WithRetryTimeout(5 * time.Second), Image: t.Image, Probe: t.Probe, Node: actx.Host(),
 		Focus: t.Focus, Skip: t.Skip, Parallel: t.Parallel, Timeout: t.Timeout, Dir: t.Dir, JUnit: t.JUnit,
-		Progress: actx.Progress, Warn: actx.Warn,
+		Reconnect: actx.Reconnect, Progress: actx.Progress, Warn: actx.Warn,
 	})
 	if err != nil {
 		return nil, err

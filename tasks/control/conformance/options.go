@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,8 @@ type Options struct {
 	Dir string
 	// JUnit is a file of the controller for a report with the tests that ran; empty for none.
 	JUnit string
+	// Reconnect opens the connection to the master again when it is lost; nil: nobody can.
+	Reconnect func(context.Context) error
 	// Progress is called with the state of the tests, Warn with each test that fails.
 	Progress, Warn func(string)
 	// times are changed by tests.
@@ -43,6 +46,7 @@ type times struct {
 	start     time.Duration // maximum time until the tests start
 	pull      time.Duration // maximum time for which an image cannot be pulled
 	api       time.Duration // maximum time without an answer of the API
+	reconnect time.Duration // time without an answer of the API after which the connection may be lost
 	contact   time.Duration // maximum time without an answer of the pod, while the API answers
 	grace     time.Duration // of the pod, in which interrupted tests remove their objects
 	removal   time.Duration // maximum time of the removal of all objects
@@ -53,7 +57,7 @@ type times struct {
 func defaultTimes() times {
 	return times{
 		poll: 2 * time.Second, heartbeat: 15 * time.Second, start: 5 * time.Minute, pull: 2 * time.Minute,
-		api: 10 * time.Minute, contact: 5 * time.Minute, grace: time.Minute, removal: 3 * time.Minute,
+		api: 10 * time.Minute, reconnect: 20 * time.Second, contact: 5 * time.Minute, grace: time.Minute, removal: 3 * time.Minute,
 	}
 }
 

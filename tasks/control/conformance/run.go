@@ -124,6 +124,9 @@ func (r *run) watch(ctx context.Context) (podState, error) {
 		case err != nil:
 			r.o.Progress("the API does not answer; the tests go on: " + err.Error())
 			reached = now // nobody could reach the pod
+			if now.Sub(answered) > r.o.times.reconnect {
+				r.reconnect(ctx)
+			}
 			continue
 		}
 		answered = now
@@ -161,6 +164,17 @@ func (r *run) watch(ctx context.Context) (podState, error) {
 		}
 	}
 	return podState{}, context.Cause(ctx)
+}
+
+// reconnect opens the connection to the master again, when it is lost and can be opened. The error does not
+// matter: the next requests show whether the API can be reached.
+func (r *run) reconnect(ctx context.Context) {
+	if r.o.Reconnect == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.o.times.reconnect)
+	defer cancel()
+	_ = r.o.Reconnect(ctx)
 }
 
 // look reads the state of the pod.

@@ -242,6 +242,33 @@ func TestAPIThatIsAwayForAWhile(t *testing.T) {
 	}
 }
 
+// TestLostConnection: requests fail until the connection to the master is opened again.
+func TestLostConnection(t *testing.T) {
+	t.Parallel()
+	f := newFakeCluster(t)
+	f.ends, f.options.times.reconnect = 8, 10*time.Millisecond
+	lost := false
+	f.answer = func(string) int {
+		if lost = lost || f.polls == 3; lost {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	tries := 0
+	f.options.Reconnect = func(context.Context) error {
+		if tries++; tries < 3 {
+			return errors.New("no route to host")
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		lost, f.polls, f.answer = false, 4, nil
+		return nil
+	}
+	if rows, err := Run(t.Context(), f.options); err != nil || len(report.Problems(rows)) > 0 || tries != 3 {
+		t.Errorf("%+v %v after %d tries", rows, err, tries)
+	}
+}
+
 // TestInterruptedRun: an interrupt removes everything, the namespaces of tests included, but not those
 // that existed before.
 func TestInterruptedRun(t *testing.T) {
