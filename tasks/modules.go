@@ -97,6 +97,7 @@ func Modules() []engine.Kind {
 		{Name: "name_servers", Doc: "Finds the file with name servers that pods can reach.", New: func() any { return &resolver.NameServers{} }},
 		{Name: "network_state", Doc: "Reads the BGP sessions, the missing routes to pods, and the MTU of the host's interfaces.", Internal: true, New: func() any { return &networkstate.State{} }},
 		{Name: "package", Doc: "Installs or removes packages of the host's distribution.", New: func() any { return &packages.Package{} }},
+		{Name: "pods_ended", Doc: "Ends the pods of a host that a network of CNI connects; the kubelet starts them again.", Internal: true, New: func() any { return &cri.Ended{} }},
 		{Name: "proxy_ready", Doc: "Waits until a proxy forwards a request.", New: func() any { return &forward.Ready{} }},
 		{Name: "purge", Doc: "Removes files that deployer wrote to a directory, except those to keep.", New: func() any { return purge.New() }},
 		{Name: "read", Doc: "Reads whole files.", New: func() any { return &stat.Read{} }},

@@ -19,6 +19,8 @@ type InUse struct {
 	Pools []PoolInUse
 	// Leaving are the nodes and members that the run takes out of the cluster.
 	Leaving []string
+	// ChangesPlugin is true for a run that replaces the network plugin of nodes in use.
+	ChangesPlugin bool
 }
 
 // HostInUse is what the files of a host say about the components that run there. An empty

@@ -125,6 +125,30 @@ func TestConflicts(t *testing.T) {
 		"network.plugin bgp": {none, func(u *compare.InUse) {
 			set(u, func(h *compare.HostInUse) { h.Plugin, h.CNI = "none", "" })
 		}, []string{" network.plugin: network.plugin is bgp, and the cluster was installed with none"}},
+		"network.plugin calico": {calico("none"), func(*compare.InUse) {}, []string{"the cluster was installed with bgp", "or change it with deployer network change-plugin"}},
+		"network.plugin calico, half changed": {calico("none"), func(u *compare.InUse) {
+			set(u, func(h *compare.HostInUse) { h.Plugin, h.CNI = "calico", "" }, "m1", "n2")
+		}, []string{"m2, m3, n1 were installed with bgp", "or change it with deployer network change-plugin"}},
+		"network.plugin bgp, half changed": {none, func(u *compare.InUse) {
+			set(u, func(h *compare.HostInUse) { h.Plugin, h.CNI = "calico", "" }, "n2")
+		}, []string{"network.plugin is bgp, and n2 was installed with calico", "; restore network.plugin; another plugin"}},
+		"change-plugin":                {calico("none"), changes, nil},
+		"change-plugin, half changed":  {calico("none"), both(changes, func(u *compare.InUse) { set(u, func(h *compare.HostInUse) { h.Plugin = "calico" }, "n1") }), nil},
+		"change-plugin, nothing to do": {none, changes, nil},
+		"change-plugin to none":        {func(c *cluster.Cluster) { c.Network.Plugin = "none" }, changes, []string{" network.plugin: "}},
+		"change-plugin back": {none, both(changes, func(u *compare.InUse) { set(u, func(h *compare.HostInUse) { h.Plugin = "calico" }) }),
+			[]string{"network.plugin is bgp, and the cluster was installed with calico", "another plugin needs a new cluster"}},
+		"change-plugin to VXLAN": {calico("vxlan"), changes, []string{" network.calico: the inventory encapsulates", "set network.calico.encapsulation: none"}},
+		"change-plugin of two families": {func(c *cluster.Cluster) { calico("none")(c); c.PodCIDRs = append(c.PodCIDRs, "fd00:10:244::/56") }, changes,
+			[]string{" network.calico: pods have addresses of two families"}},
+		"change-plugin with a router": {func(c *cluster.Cluster) {
+			calico("none")(c)
+			n := c.Nodes["n1"]
+			n.BGP.Routers = []cluster.Router{{Name: "tor"}}
+			c.Nodes["n1"] = n
+		}, changes, []string{" network.bgp.peers: nodes have sessions with routers"}},
+		"change-plugin to large blocks": {func(c *cluster.Cluster) { calico("none")(c); c.Network.Calico.Pools[0].BlockSize = 23 }, changes,
+			[]string{" network.calico: a block of Calico (/23) is larger than the range of a node: m1 10.244.0.0/24"}},
 		"a host that has lost the files of its network": {none, func(u *compare.InUse) {
 			set(u, func(h *compare.HostInUse) { h.Plugin, h.CNI = "none", "" }, "n1")
 		}, nil},
@@ -176,6 +200,20 @@ func holders(addresses ...string) func(*compare.InUse) {
 		set(u, func(h *compare.HostInUse) { h.VirtualIPs = addresses }, "m1", "m2", "m3")
 	}
 }
+
+// calico gives the inventory Calico with an encapsulation.
+func calico(encapsulation string) func(*cluster.Cluster) {
+	return func(c *cluster.Cluster) {
+		pool := cluster.ResolvedPool{Name: "default-ipv4-ippool", CIDR: c.PodCIDRs[0], BlockSize: 26, IPIPMode: "Never", VXLANMode: "Never"}
+		if encapsulation == cluster.EncapsulationVXLAN {
+			pool.VXLANMode = "Always"
+		}
+		c.Network.Plugin, c.Network.Calico.Pools = cluster.PluginCalico, []cluster.ResolvedPool{pool}
+	}
+}
+
+// changes makes the run one of network change-plugin.
+func changes(u *compare.InUse) { u.ChangesPlugin = true }
 
 // TestWarnings: a changed node_prefix names the nodes that keep their ranges, and those that have
 // too few addresses for the pods that their kubelets may run.

@@ -93,31 +93,6 @@ func domainChange(want *cluster.Cluster, found InUse) []Conflict {
 	}}
 }
 
-// pluginChange returns the conflict of network.plugin, or else of network.cni, with what nodes in
-// use have. Pods that run stay connected by the former plugin, and pods of both on one node do not
-// reach each other.
-func pluginChange(want *cluster.Cluster, found InUse) []Conflict {
-	if had := unanimous(want, found, func(h HostInUse) string { return h.Plugin }, want.Network.Plugin); had != "" {
-		return []Conflict{{
-			Subject: "network.plugin",
-			Detail:  fmt.Sprintf("network.plugin is %s, and the cluster was installed with %s: pods that run would keep their former network, and lose their routes", want.Network.Plugin, had),
-			Fix:     "restore network.plugin; another plugin needs a new cluster",
-		}}
-	}
-	if want.Network.Plugin != cluster.PluginBGP {
-		return nil
-	}
-	others := unanimous(want, found, func(h HostInUse) string { return h.CNI }, want.Network.CNI)
-	if others == "" {
-		return nil
-	}
-	return []Conflict{{
-		Subject: "network.cni",
-		Detail:  fmt.Sprintf("network.cni is %s, and the pods of the cluster are connected by %s: pods that run would keep it, and reach no new pod of their node", want.Network.CNI, others),
-		Fix:     "restore network.cni; another plugin needs a new cluster",
-	}}
-}
-
 // Values of [HostInUse.KubeProxy].
 const (
 	KubeProxyRuns = "runs"

@@ -62,6 +62,7 @@ func Actions() []engine.Kind {
 
 		{Name: "key_backup", Doc: "Encrypts the cluster's keys for a backup, to recipients of age.", Internal: true, New: func() any { return &keybackup.Save{} }},
 		{Name: "key_backup_read", Doc: "Decrypts the keys of a backup in memory, for a restore.", Internal: true, New: func() any { return &keybackup.Read{} }},
+		{Name: "plugin_change", Doc: "Reports whether the network plugin of a host changes.", Internal: true, New: func() any { return &calico.Change{} }},
 		{Name: "snapshot_check", Doc: "Verifies a snapshot of etcd on the controller, and that the cluster's keys belong to it.", Internal: true, New: func() any { return &snapshot.Check{} }},
 
 		{Name: "snapshot_mac", Doc: "Authenticates a snapshot of etcd with a key that only the cluster has.", Internal: true, New: func() any { return &snapshot.Sign{} }},
@@ -93,6 +94,7 @@ func Actions() []engine.Kind {
 		{Name: "calico_sessions", Doc: "Decides how the nodes of a running cluster with Calico come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &calico.Sessions{} }},
 		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
 		{Name: "calico_routers", Doc: "Writes the BGPPeers, BGPFilters and passwords of Calico for the sessions with routers outside of the cluster.", Internal: true, New: func() any { return &calico.Routers{} }},
+		{Name: "calico_blocks", Doc: "Gives nodes the blocks of Calico in their ranges of pod addresses, while the network plugin changes.", Internal: true, New: func() any { return &calico.Blocks{} }},
 		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
 		{Name: "network_objects", Doc: "Reads the ranges of nodes, and Calico's pools and blocks, from the Kubernetes API.", Internal: true, New: func() any { return &networkobjects.Objects{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},

@@ -36,6 +36,12 @@ func (r *Ready) Gate() any { return r }
 // probeName is the name of the pod that Ready runs.
 const probeName = "deployer-runtime-probe"
 
+// Defaults of arguments.
+const (
+	defaultSocket = "/run/containerd/containerd.sock"
+	defaultCNIDir = "/etc/cni/net.d"
+)
+
 const pollEvery = 250 * time.Millisecond
 
 // proof is the receipt of a runtime that has run a container.
@@ -47,7 +53,7 @@ type proof struct {
 func (r *Ready) unit() string { return cmp.Or(r.Unit, "containerd.service") }
 
 func (r *Ready) client(sys engine.System) client {
-	return client{sys.Path(cmp.Or(r.Socket, "/run/containerd/containerd.sock"))}
+	return client{sys.Path(cmp.Or(r.Socket, defaultSocket))}
 }
 
 // Check reports whether the runtime's process has run a container before: by a receipt,
@@ -141,7 +147,7 @@ func (r *Ready) ready(ctx context.Context, sys engine.System) error {
 		return err
 	}
 	wanted := []string{"RuntimeReady"}
-	if hasNetwork(sys.Path(cmp.Or(r.CNIDir, "/etc/cni/net.d"))) {
+	if hasNetwork(sys.Path(cmp.Or(r.CNIDir, defaultCNIDir))) {
 		wanted = append(wanted, "NetworkReady")
 	}
 	for _, name := range wanted {

@@ -32,6 +32,7 @@ type runtime struct {
 	noNetwork string // reason why the network is not ready
 	broken    error  // error of RunPodSandbox
 	cgroupfs  bool
+	stopped   []string // containers
 }
 
 func (r *runtime) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
@@ -76,8 +77,29 @@ func (r *runtime) RunPodSandbox(_ context.Context, in *runtimeapi.RunPodSandboxR
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: "new"}, nil
 }
 
-func (r *runtime) StopPodSandbox(context.Context, *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+func (r *runtime) StopPodSandbox(_ context.Context, in *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.pods {
+		if p.Id == in.PodSandboxId {
+			p.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+		}
+	}
 	return &runtimeapi.StopPodSandboxResponse{}, nil
+}
+
+func (r *runtime) ListContainers(_ context.Context, in *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	if in.Filter.GetState().GetState() != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		return nil, status.Error(codes.InvalidArgument, "a list of all containers")
+	}
+	return &runtimeapi.ListContainersResponse{Containers: []*runtimeapi.Container{{Id: "in-" + in.Filter.PodSandboxId, PodSandboxId: in.Filter.PodSandboxId}}}, nil
+}
+
+func (r *runtime) StopContainer(_ context.Context, in *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = append(r.stopped, fmt.Sprintf("%s after %d s", in.ContainerId, in.Timeout))
+	return &runtimeapi.StopContainerResponse{}, nil
 }
 
 func (r *runtime) RemovePodSandbox(_ context.Context, in *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {

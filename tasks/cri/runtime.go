@@ -125,3 +125,30 @@ func (c client) remove(ctx context.Context, id string) error {
 	}
 	return nil
 }
+
+// endGrace is the time in seconds that a container has to end by itself, the default of pods
+// (terminationGracePeriodSeconds).
+const endGrace = 30
+
+// end ends the containers of a pod, each with its grace period, and its network.
+func (c client) end(ctx context.Context, id string) error {
+	running := fields{}.message(2, fields{}.number(1, containerRunning))
+	answer, err := c.call(ctx, runtimeService+"ListContainers", fields{}.message(1, running.text(3, id)))
+	if err != nil {
+		return err
+	}
+	for _, raw := range answer.bytes[1] {
+		container, err := parse(raw)
+		if err != nil {
+			return err
+		}
+		if _, err := c.call(ctx, runtimeService+"StopContainer", fields{}.text(1, container.text(1)).number(2, endGrace)); err != nil {
+			return err
+		}
+	}
+	_, err = c.call(ctx, runtimeService+"StopPodSandbox", fields{}.text(1, id))
+	return err
+}
+
+// containerRunning is CONTAINER_RUNNING of ContainerState.
+const containerRunning = 1

@@ -31,6 +31,7 @@ const (
 	cniConfig     = "/etc/cni/net.d/10-deployer.conflist"
 	birdConfig    = "/etc/deployer/bird.conf"
 	keepalived    = "/etc/deployer/keepalived.conf"
+	formerPlugin  = "/etc/deployer/former-network-plugin" // while the plugin of the node changes
 	calicoAccess  = "/etc/kubernetes/calico-node.conf"
 	proxyAccess   = "/etc/kubernetes/kube-proxy.conf"
 )
@@ -91,7 +92,7 @@ func plugin(sys engine.System, isNode bool) string {
 	switch {
 	case !isNode:
 		return ""
-	case read(sys, birdConfig) != "" || read(sys, cniConfig) != "":
+	case read(sys, birdConfig) != "" || read(sys, cniConfig) != "" || read(sys, formerPlugin) != "":
 		return "bgp"
 	case read(sys, calicoAccess) != "":
 		return "calico"

@@ -42,6 +42,12 @@ func TestRunning(t *testing.T) {
 		"a host that may have the virtual address": {map[string]string{
 			keepalived: "vrrp_instance api {\n  unicast_peer {\n    10.0.0.2\n  }\n  virtual_ipaddress {\n    10.0.0.100/32 dev eth0\n    fd00::9/128 dev eth0 preferred_lft 0\n  }\n}\n",
 		}, empty(map[string]any{"virtual_ips": []any{"10.0.0.100", "fd00::9"}})},
+		"the network plugin is being changed": {map[string]string{
+			kubeletUnit:   "ExecStart=/usr/local/bin/kubelet \\\n  \"--hostname-override=n1\" \\\n",
+			kubeletConfig: "clusterDomain: cluster.local\n",
+			calicoAccess:  "kind: Config\n",
+			formerPlugin:  "bgp\n",
+		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "bgp", "kube_proxy": "none"})},
 		"a host of role proxy": {map[string]string{"/etc/deployer/haproxy.conf": "global\n"}, empty(map[string]any{"api_proxy": "haproxy"})},
 		"an API proxy that is being changed": {map[string]string{
 			"/etc/kubernetes/proxy/nginx.conf": "events {}\n", "/etc/kubernetes/proxy/haproxy.conf": "global\n",

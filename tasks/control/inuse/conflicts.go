@@ -33,6 +33,8 @@ type Sources struct {
 	// HostsOnly is true for a run that makes etcd or the API again: their present answers say
 	// nothing about the cluster that it makes.
 	HostsOnly bool
+	// ChangesPlugin is true for a run that replaces the network plugin of nodes in use.
+	ChangesPlugin bool
 }
 
 // apiTimeout is the maximum time of all requests to the API together, that is, the delay of a
@@ -42,7 +44,7 @@ const apiTimeout = 15 * time.Second
 // Conflicts returns a row for each reason why a run must not change the cluster, none for a new
 // one. It warns of what a changed setting does not reach.
 func Conflicts(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, from Sources) []report.Row {
-	found := compare.InUse{Hosts: hosts(actx, from), Leaving: from.Leaving}
+	found := compare.InUse{Hosts: hosts(actx, from), Leaving: from.Leaving, ChangesPlugin: from.ChangesPlugin}
 	installed := false
 	for _, h := range found.Hosts {
 		installed = installed || h.ServiceCIDR != ""

@@ -1,0 +1,132 @@
+package compare
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"deployer/cluster"
+	"deployer/shortlist"
+)
+
+// changePlugin is the command that changes the network plugin of a cluster in use.
+const changePlugin = "deployer network change-plugin"
+
+// pluginChange returns the conflict of network.plugin, or else of network.cni, with what nodes in
+// use have. Pods that run stay connected by the former plugin, and pods of both on one node do not
+// reach each other. Only a run of change-plugin replaces the plugin, and only bgp by calico.
+func pluginChange(want *cluster.Cluster, found InUse) []Conflict {
+	others, had := otherPlugin(want, found)
+	switch {
+	case len(others) == 0:
+		return cniChange(want, found)
+	case had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico && found.ChangesPlugin:
+		return calicoInPlaceOfBGP(want, found)
+	}
+	c := Conflict{
+		Subject: "network.plugin",
+		Detail:  fmt.Sprintf("network.plugin is %s, and %s installed with %s: pods that run would keep their former network, and lose their routes", want.Network.Plugin, subject(want, found, others), had),
+		Fix:     "restore network.plugin; another plugin needs a new cluster",
+	}
+	if had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico {
+		c.Fix = "restore network.plugin, or change it with " + changePlugin + ", which drains one node after the other and starts its pods again"
+	}
+	return []Conflict{c}
+}
+
+// otherPlugin returns the hosts in use with another plugin than the wanted one, in inventory order,
+// and the plugin of the first. A host without files of a plugin has lost them when others have those
+// of the wanted one, and gets them again.
+func otherPlugin(want *cluster.Cluster, found InUse) (hosts []string, plugin string) {
+	begun := hasPlugin(want, found)
+	for _, name := range want.Order {
+		has := found.Hosts[name].Plugin
+		if has == "" || has == want.Network.Plugin || begun && has == cluster.PluginNone {
+			continue
+		}
+		hosts = append(hosts, name)
+		if plugin == "" {
+			plugin = has
+		}
+	}
+	return hosts, plugin
+}
+
+// hasPlugin reports whether a host in use has the wanted plugin.
+func hasPlugin(want *cluster.Cluster, found InUse) bool {
+	return slices.ContainsFunc(want.Order, func(name string) bool { return found.Hosts[name].Plugin == want.Network.Plugin })
+}
+
+// subject names the cluster, or the hosts that an unfinished change has left.
+func subject(want *cluster.Cluster, found InUse, others []string) string {
+	switch {
+	case !hasPlugin(want, found):
+		return "the cluster was"
+	case len(others) == 1:
+		return others[0] + " was"
+	}
+	return shortlist.Names(others, maxNames) + " were"
+}
+
+// calicoInPlaceOfBGP returns the conflict of the inventory with a change from bgp. Nodes of both plugins
+// reach each other by routes to the ranges of nodes, so a node keeps its range, as blocks of Calico, and
+// packets travel as they are.
+func calicoInPlaceOfBGP(want *cluster.Cluster, found InUse) []Conflict {
+	pool := want.Network.Calico.Pools[0]
+	switch {
+	case pool.IPIPMode != "Never" || pool.VXLANMode != "Never":
+		return []Conflict{{
+			Subject: "network.calico",
+			Detail:  "the inventory encapsulates the packets of pods, and nodes with the plugin bgp send and take them as they are",
+			Fix:     "set network.calico.encapsulation: none; a cluster in use cannot get an encapsulation",
+		}}
+	case len(want.PodCIDRs) > 1:
+		return []Conflict{{
+			Subject: "network.calico",
+			Detail:  "pods have addresses of two families, and network change-plugin changes pods of one",
+			Fix:     "restore network.plugin; another plugin needs a new cluster",
+		}}
+	case slices.ContainsFunc(want.NodeNames, func(name string) bool { return len(want.Nodes[name].BGP.Routers) > 0 }):
+		return []Conflict{{
+			Subject: "network.bgp.peers",
+			Detail:  "nodes have sessions with routers, which each would lose from its change to the end of the run",
+			Fix:     "restore network.plugin, or take the routers out of network.bgp.peers, install, change the plugin, and put them back",
+		}}
+	}
+	return blocksOfRanges(want, found, pool.BlockSize)
+}
+
+// blocksOfRanges returns the conflict of a block size with ranges of nodes that are smaller.
+func blocksOfRanges(want *cluster.Cluster, found InUse, blockSize int) []Conflict {
+	var small []string
+	for _, n := range rangesInUse(want, found) {
+		if r, err := netip.ParsePrefix(n.PodCIDR); err == nil && want.Nodes[n.Name].IsNode && r.Bits() > blockSize {
+			small = append(small, n.Name+" "+n.PodCIDR)
+		}
+	}
+	if len(small) == 0 {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "network.calico",
+		Detail:  fmt.Sprintf("a block of Calico (/%d) is larger than the range of a node: %s", blockSize, shortlist.Names(small, maxNames)),
+		Fix:     "set network.calico.block_size to at least the prefix length of these ranges",
+	}}
+}
+
+// cniChange returns the conflict of network.cni with the plugin that connects the pods of nodes in
+// use.
+func cniChange(want *cluster.Cluster, found InUse) []Conflict {
+	if want.Network.Plugin != cluster.PluginBGP {
+		return nil
+	}
+	others := unanimous(want, found, func(h HostInUse) string { return h.CNI }, want.Network.CNI)
+	if others == "" {
+		return nil
+	}
+	return []Conflict{{
+		Subject: "network.cni",
+		Detail:  fmt.Sprintf("network.cni is %s, and the pods of the cluster are connected by %s: pods that run would keep it, and reach no new pod of their node", want.Network.CNI, others),
+		Fix:     "restore network.cni; another plugin needs a new cluster",
+	}}
+}
