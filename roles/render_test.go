@@ -42,6 +42,12 @@ type site struct {
 
 func newSite(t *testing.T, name string) *site {
 	t.Helper()
+	return newSiteOf(t, name, "install")
+}
+
+// newSiteOf returns a sample inventory with another playbook than install.
+func newSiteOf(t *testing.T, name, playbook string) *site {
+	t.Helper()
 	inv, err := inventory.Load(filepath.Join("testdata", "inventories", name+".yaml"), inventory.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +73,7 @@ func newSite(t *testing.T, name string) *site {
 	lib.Match = func(pattern string) ([]string, error) {
 		return inventory.Match(pattern, project.ClusterHosts(inv, s.cluster), project.ClusterGroups(inv, s.cluster))
 	}
-	if s.program, err = lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/install.yaml"); err != nil {
+	if s.program, err = lib.Compile(lang.Tree{Name: "roles", FS: roles.FS}, "playbooks/"+playbook+".yaml"); err != nil {
 		t.Fatal(err)
 	}
 	s.found = findings(t, s.cluster)
@@ -167,6 +173,13 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"calico_router_sessions":  map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"calico_sessions":         calicoSessions(c),
 		"calico_routes":           map[string]any{"sessions": []any{}, "routes": []any{}},
+		"former_plugin":           map[string]any{"files": map[string]any{"/etc/cni/net.d/10-deployer.conflist": "{}"}},
+		"plugin_routes":           map[string]any{"files": map[string]any{}},
+		"plugin_change":           map[string]any{"needed": true},
+		"former_bridge":           map[string]any{"stdout": ""},
+		"changed_pods":            map[string]any{"problems": []any{}},
+		"maintenance_hooks":       []any{},
+		"calico_blocks":           map[string]any{"left": []any{}, "blocks": map[string]any{}},
 		"calico_standby":          map[string]any{"stdout": ""},
 		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
 		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},

@@ -6,6 +6,6 @@ func newNetworkCommand(e env) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "network",
 		GroupID: "cluster",
-		Short:   "Show the pod network",
-	}, newNetworkStatus(e))
+		Short:   "Show the pod network, or change its plugin",
+	}, newNetworkStatus(e), newNetworkChangePlugin(e))
 }
