@@ -122,6 +122,12 @@ spec:
         - {name: dns, image: "`+image+`", imagePullPolicy: IfNotPresent, args: [-dns.port=5353]}
 EOF`)
 	s.Kubectl("m1", "rollout status daemonset/talkers --timeout=90s")
+	return podsOf(s)
+}
+
+// podsOf returns the addresses of the pods of startPods by node.
+func podsOf(s *harness.Site) map[string]string {
+	s.T.Helper()
 	pods := map[string]string{}
 	for line := range strings.Lines(s.Kubectl("m1", `get pods -l app=talkers -o 'jsonpath={range .items[*]}{.spec.nodeName} {.status.podIP}{"\n"}{end}'`)) {
 		if f := strings.Fields(line); len(f) == 2 {
