@@ -176,6 +176,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"former_plugin":           map[string]any{"files": map[string]any{"/etc/cni/net.d/10-deployer.conflist": "{}"}},
 		"plugin_routes":           map[string]any{"files": map[string]any{}},
 		"plugin_change":           map[string]any{"needed": true},
+		"failure":                 map[string]any{"message": "sample"},
 		"former_bridge":           map[string]any{"stdout": ""},
 		"changed_pods":            map[string]any{"problems": []any{}},
 		"maintenance_hooks":       []any{},
