@@ -55,7 +55,7 @@ func TestImagesFromFileToProduction(t *testing.T) {
 		}
 	}
 	write("  - {name: fails, command: [/pause, x], exit: 9}\n")
-	expect(call(0, "graph", "--images", dir), "scratch\n", "  pause: pause/pause\n    mine\n")
+	expect(call(0, "graph", "--images", dir), "scratch\n", "  pause: pause/pause\n    e2e-pause\n    mine\n")
 	expect(call(0, "graph", "--images", dir, "-o", "dot"), `"pause" -> "mine";`)
 	expect(call(0, "build", "mine", "--images", dir), "2 images built")
 	expect(call(0, "build", "mine", "--images", dir), "0 images built")
