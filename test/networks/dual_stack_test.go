@@ -303,7 +303,7 @@ func requireReached(s *harness.Site, node string, from talker, targets []probe.T
 		out := s.Shell(node, fmt.Sprintf("curl -sS --max-time 20 http://%s/check -d '%s'", net.JoinHostPort(from.ip, strconv.Itoa(talkerPort)), body))
 		var response probe.Response
 		if err := json.Unmarshal([]byte(out), &response); err != nil || len(response.Results) != len(targets) {
-			return fmt.Errorf("the probe answers %q: %v", out, err)
+			return fmt.Errorf("the probe answers %q: %w", out, err)
 		}
 		for i, r := range response.Results {
 			if !r.OK {
