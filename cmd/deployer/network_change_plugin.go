@@ -38,6 +38,9 @@ that install components refuse the cluster. There is no way back to bgp.`,
 			if err != nil {
 				return err
 			}
+			if drain <= 0 {
+				return usageError(errors.New("--drain-timeout must be more than 0"))
+			}
 			given.Extra = map[string]any{"plugin_drain_timeout": drain.String()}
 			r, err := newRunner(e).ChangePlugin(given)
 			if err != nil {
