@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -506,7 +507,7 @@ func TestReadIsBounded(t *testing.T) {
 		}
 		return path
 	}
-	// nested returns the shortest of three times for a journal of n steps that end in reverse order.
+	// nested returns the processor time in which a journal of n steps that end in reverse order is read.
 	nested := func(n int) time.Duration {
 		path := write(2*n, func(b *bytes.Buffer, i int) {
 			if i < n {
@@ -515,22 +516,37 @@ func TestReadIsBounded(t *testing.T) {
 				fmt.Fprintf(b, `{"event":{"type":"step.end","host":"a","step":"%d"}}`+"\n", 2*n-1-i)
 			}
 		})
-		best := time.Hour
-		for range 3 {
-			began := time.Now()
-			if r, err := Read(path); err != nil || len(r.Open) != 0 {
-				t.Errorf("%v, %v", r, err)
-			}
-			best = min(best, time.Since(began))
+		began := processorTime(t)
+		if r, err := Read(path); err != nil || len(r.Open) != 0 {
+			t.Errorf("%v, %v", r, err)
 		}
-		return best
+		return processorTime(t) - began
 	}
-	// Four times the steps take four times as long, and sixteen times when each end searches all.
-	if few, many := nested(8_000), nested(32_000); many > 10*few {
-		t.Errorf("8000 steps took %v, 32 000 took %v", few, many)
+	// Four times the steps take four times as long, and sixteen times when each end searches all. The
+	// collector of garbage makes one try or the other longer.
+	for try := 1; ; try++ {
+		few, many := nested(8_000), nested(32_000)
+		if many <= 10*few {
+			break
+		}
+		if try == 5 {
+			t.Errorf("8000 steps took %v, 32 000 took %v", few, many)
+			break
+		}
 	}
 	names := write(400_000, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, `{"event":{"type":"host.parked","host":"%d"}}`+"\n", i) })
 	if _, err := Read(names); err == nil || !strings.Contains(err.Error(), "MiB of names") {
 		t.Errorf("400 000 hosts: %v", err)
 	}
+}
+
+// processorTime returns the processor time of this process in user mode, which other processes do not
+// make longer.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano())
 }
