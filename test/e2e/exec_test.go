@@ -86,7 +86,7 @@ func factsMatchHost(s *site) {
 		if err != nil {
 			s.T.Fatal(err)
 		}
-		byHand := s.Shell(h, `hostname; cat /etc/machine-id /proc/sys/kernel/random/boot_id; uname -r; echo $(hostname -I); . /etc/os-release; echo $VERSION_CODENAME; nproc
+		byHand := s.Shell(h, `hostname; cat /etc/machine-id /proc/sys/kernel/random/boot_id; uname -r; hostname -I | cut -d' ' -f1; . /etc/os-release; echo $VERSION_CODENAME; nproc
 			dpkg-query -W -f '${Version}\n' nginx; cat /sys/class/net/eth0/address`)
 		want := strings.Split(byHand, "\n")
 		var got []string
