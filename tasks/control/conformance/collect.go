@@ -15,6 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"deployer/engine/sanitize"
+	"deployer/tasks/poll"
 )
 
 // Names of the files of the results, those of the publisher's runner.
@@ -103,7 +104,7 @@ func (r *run) retry(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		var status statusError
-		if err == nil || errors.As(err, &status) && status.code == http.StatusNotFound || !sleep(ctx, r.o.times.poll) {
+		if err == nil || errors.As(err, &status) && status.code == http.StatusNotFound || poll.Sleep(ctx, r.o.times.poll) != nil {
 			return err
 		}
 	}

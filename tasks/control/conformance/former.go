@@ -27,7 +27,7 @@ func (r *run) removeFormer(ctx context.Context) error {
 	r.o.Progress(fmt.Sprintf("namespace %s exists: waiting %s to see whether another run uses it", Namespace, wait))
 	deadline := time.Now().Add(wait)
 	for time.Now().Before(deadline) && first.GetDeletionTimestamp() == nil {
-		if !sleep(ctx, r.o.times.poll) {
+		if poll.Sleep(ctx, r.o.times.poll) != nil {
 			return context.Cause(ctx)
 		}
 		now, err := r.o.Client.Get(ctx, kube.NamespaceKind(), "", Namespace)

@@ -14,6 +14,7 @@ import (
 
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/report"
+	"deployer/tasks/poll"
 )
 
 // run is one run of the tests.
@@ -109,7 +110,7 @@ func (r *run) watch(ctx context.Context) (podState, error) {
 	var pulling time.Time             // since when an image cannot be pulled
 	shown := ""
 	limit := r.o.Timeout + r.o.times.start + 10*time.Minute // the tests end themselves after the timeout
-	for sleep(ctx, r.o.times.poll) {
+	for poll.Sleep(ctx, r.o.times.poll) == nil {
 		now := time.Now()
 		if now.Sub(began) > limit {
 			return podState{}, fmt.Errorf("the tests have not ended within %s", limit)
@@ -192,15 +193,4 @@ func (r *run) look(ctx context.Context, now time.Time) (podState, error) {
 		r.started = now
 	}
 	return state, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"deployer/tasks/poll"
 )
 
 // retry calls do until it succeeds, fails with an error that is not transient, or the
@@ -27,7 +29,7 @@ func (c *Client) retry(ctx context.Context, do func(context.Context) error) erro
 		if c.switchServer != nil {
 			c.switchServer()
 		}
-		if !sleep(ctx, pause/2+rand.N(pause/2+1)) {
+		if poll.Sleep(ctx, pause/2+rand.N(pause/2+1)) != nil {
 			return err
 		}
 	}
@@ -41,18 +43,6 @@ func attempt(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return do(ctx)
-}
-
-// sleep waits for d. sleep returns false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // IsTransient reports whether a retry may succeed after err: the server starts, stops or
