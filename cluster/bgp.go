@@ -86,8 +86,8 @@ func newRoutes(speakers []Speaker) Routes {
 	return t
 }
 
-// reflect adds the sessions of reflectors with each other, and of each other node with two of the
-// reflectors that of returns.
+// reflect adds the sessions of reflectors with each other. The function of returns the reflectors from
+// which a node that is none gets two.
 func (t *Routes) reflect(speakers []Speaker, reflectors []string, of func(node string) []string) {
 	t.Reflectors = reflectors
 	for _, r := range t.Reflectors {

@@ -21,8 +21,8 @@ const (
 	kubesprayPrefixIPv6   = 120
 )
 
-// stack returns the families of the cluster: with enable_dual_stack_networks both, in releases before
-// 2.28, and since then those of ipv4_stack and ipv6_stack.
+// stack returns the families of the cluster. Releases before 2.28 have both with
+// enable_dual_stack_networks; later ones name each, in ipv4_stack and ipv6_stack.
 func (c *converter) stack() (ipv4, ipv6 bool) {
 	on := func(name string, otherwise bool) bool {
 		v, isBool := boolean(c.network[name].v)

@@ -53,7 +53,8 @@ func (c *converter) routers(encapsulation string) {
 	c.note(peers.at, "peers", "nodes accepted all routes of these routers, and accept those of accept and accept_default_route in cluster.network.bgp.peers here: add what your nodes need before the first install")
 }
 
-// routerName returns the name of a router: that of Kubespray, as far as it is one here.
+// routerName returns the name of a router: the one that Kubespray has for it, in small letters, with a
+// dash in place of what names do not have here. Without such a name it has its number.
 func routerName(given any, index int) string {
 	name := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
