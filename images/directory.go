@@ -32,7 +32,7 @@ func (d *Directory) Versions() map[string]string { return d.index.Versions }
 
 // Offer returns the digest in the index.
 func (d *Directory) Offer(_ context.Context, a Artifact, ref Ref) (Offer, error) {
-	entry, ok := d.index.Find(ref)
+	entry, ok := d.index.find(a, ref)
 	if !ok {
 		return Offer{}, final{fmt.Errorf("%s holds no %s", d, ref)}
 	}
@@ -51,7 +51,7 @@ func (d *Directory) Open(ctx context.Context, a Artifact, ref Ref, want Offer, o
 	if offer.SHA256 != want.SHA256 {
 		return resumable.Content{}, fmt.Errorf("%s offers sha256 %s: %w", d, offer.SHA256, ErrMismatch)
 	}
-	entry, _ := d.index.Find(ref)
+	entry, _ := d.index.find(a, ref)
 	file, err := os.Open(filepath.Join(d.path, filepath.FromSlash(entry.File)))
 	if err != nil {
 		return resumable.Content{}, fmt.Errorf("%s: %w", d, err)

@@ -87,6 +87,20 @@ func (i *Index) Find(ref Ref) (IndexEntry, bool) {
 	return IndexEntry{}, false
 }
 
+// find returns the entry for ref. The builder lists an image of a user under the name of its image
+// file, while the artifact has a name made of the image's; both have one place in the directory.
+func (i *Index) find(a Artifact, ref Ref) (IndexEntry, bool) {
+	if e, ok := i.Find(ref); ok || a.Kind != KindImage {
+		return e, ok
+	}
+	for _, e := range i.Entries {
+		if e.Kind == KindImage && e.File == a.LayoutPath(ref) {
+			return e, true
+		}
+	}
+	return IndexEntry{}, false
+}
+
 // Put adds the entry, or replaces the one for the same ref.
 func (i *Index) Put(entry IndexEntry) {
 	i.Entries = slices.DeleteFunc(i.Entries, func(e IndexEntry) bool { return e.Ref == entry.Ref })

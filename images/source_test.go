@@ -167,6 +167,43 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
+// TestDirectoryHasImagesOfUsers: an image that was built from an image file of a user is found by the
+// name that manifests have for it.
+func TestDirectoryHasImagesOfUsers(t *testing.T) {
+	artifact := Artifact{Name: "image-quay.io--team--tool", Kind: KindImage, Image: "quay.io/team/tool:{version}"}
+	built := IndexEntry{Ref: Ref{"tool", "v1", "amd64"}, Kind: KindImage, File: "quay.io/team/tool/v1-amd64.tar", SHA256: hexOf([]byte("x")), Size: 1}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "quay.io/team/tool"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, built.File), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	index := &Index{}
+	index.Put(built)
+	if err := index.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	source, err := NewDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offer, err := source.Offer(t.Context(), artifact, Ref{artifact.Name, "v1", "amd64"})
+	if err != nil || offer.SHA256 != built.SHA256 {
+		t.Fatalf("offer %+v, %v", offer, err)
+	}
+	content, err := source.Open(t.Context(), artifact, Ref{artifact.Name, "v1", "amd64"}, offer, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = content.Close()
+	for _, absent := range []Ref{{artifact.Name, "v2", "amd64"}, {artifact.Name, "v1", "arm64"}} {
+		if _, err := source.Offer(t.Context(), artifact, absent); err == nil {
+			t.Errorf("%s was found", absent)
+		}
+	}
+}
+
 // TestDirectoryAgainstLock: with a lock file made from upstream, a directory with
 // other content of the same name is refused, and the error has both digests.
 func TestDirectoryAgainstLock(t *testing.T) {

@@ -92,7 +92,7 @@ type builder struct {
 	// compiling is held during a compilation, which uses all cores; indexLock during the
 	// use of the index.
 	compiling, indexLock sync.Mutex
-	// moduleArchives has the files of modules by the name of their set; reading guards it.
+	// moduleArchives has the files of modules by the archiveKey of their set; reading guards it.
 	reading        sync.Mutex
 	moduleArchives map[string]fs.FS
 }

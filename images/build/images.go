@@ -56,7 +56,7 @@ func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes 
 		return nil, err
 	}
 	for _, binary := range f.Binaries {
-		m, err := b.moduleSet(binary.From, kubernetes)
+		m, err := b.moduleSet(f, binary.From, kubernetes)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (b *builder) imageOutput(ctx context.Context, f imagefile.File, kubernetes 
 	}
 	for _, e := range f.Files {
 		if e.From != "" {
-			if in.sources[e.From], err = b.moduleSet(e.From, kubernetes); err != nil {
+			if in.sources[e.From], err = b.moduleSet(f, e.From, kubernetes); err != nil {
 				return nil, err
 			}
 		}
@@ -341,8 +341,11 @@ func imageConfig(f imagefile.File, base v1.Image) (v1.Config, error) {
 	return config, nil
 }
 
-// moduleSet returns the module set that image files name.
-func (b *builder) moduleSet(name, kubernetes string) (module, error) {
+// moduleSet returns the module set that an image file names.
+func (b *builder) moduleSet(f imagefile.File, name, kubernetes string) (module, error) {
+	if _, ok := f.Modules[name]; ok {
+		return ownModule(f, name)
+	}
 	if name == "pause" || name == "shim" {
 		return module{name: name, own: true}, nil
 	}

@@ -20,7 +20,7 @@ import (
 func (b *builder) moduleFiles(ctx context.Context, m module) (fs.FS, error) {
 	b.reading.Lock()
 	defer b.reading.Unlock()
-	if files, ok := b.moduleArchives[m.name]; ok {
+	if files, ok := b.moduleArchives[m.archiveKey()]; ok {
 		return files, nil
 	}
 	pins, err := m.files()
@@ -47,7 +47,7 @@ func (b *builder) moduleFiles(ctx context.Context, m module) (fs.FS, error) {
 	}
 	files, err := openModule(found.Zip, found.Path+"@"+found.Version)
 	if err == nil {
-		b.moduleArchives[m.name] = files
+		b.moduleArchives[m.archiveKey()] = files
 	}
 	return files, err
 }

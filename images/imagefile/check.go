@@ -38,6 +38,7 @@ func (f File) check() error {
 	for _, p := range f.Packages {
 		problems = append(problems, checkPackage(p))
 	}
+	problems = append(problems, f.checkModules()...)
 	for _, b := range f.Binaries {
 		problems = append(problems, checkPath("binaries", b.Path))
 	}
@@ -133,6 +134,15 @@ func (e Entry) FileMode() (int64, error) {
 // FromRegistry reports whether the base is a reference to an image of a registry: it has a
 // slash, and names in the graph have none.
 func (f File) FromRegistry() bool { return strings.Contains(f.Base, "/") }
+
+// validModules reports whether the module sets of the file can be read: an embedded file has none
+// of its own.
+func (f File) validModules() error {
+	if len(f.Modules) > 0 && f.Dir == "" {
+		return fmt.Errorf("modules: an embedded image file has no module sets of its own: %w", fs.ErrInvalid)
+	}
+	return nil
+}
 
 // validSource reports whether the source of an entry may be read: embedded files have only
 // those of modules.

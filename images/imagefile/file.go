@@ -13,7 +13,8 @@ type File struct {
 	Base                   string            `yaml:"base" required:"true" doc:"What the image begins with: scratch, the name of another image of the graph, or a reference to an image of a registry, for example registry.example/base:1."`
 	Packages               []string          `yaml:"packages" doc:"Debian packages; their dependencies are installed too. A package with architectures, for example ltrace [amd64], is for these only."`
 	CertificateAuthorities bool              `yaml:"certificate_authorities" doc:"Whether the image has the certificate authorities of Debian's ca-certificates; default false."`
-	Binaries               []Binary          `yaml:"binaries" doc:"Programs that are compiled from the Go modules of the catalogue."`
+	Modules                map[string]Module `yaml:"modules" json:",omitempty" doc:"Go module sets of your own, by the name that from has in binaries and files."`
+	Binaries               []Binary          `yaml:"binaries" doc:"Programs that are compiled from Go modules."`
 	Files                  []Entry           `yaml:"files" doc:"Files, directories and links, made in this order after packages and binaries."`
 	User                   string            `yaml:"user" doc:"User and group of the program, for example 65532:65532; default: those of the base, or root."`
 	Entrypoint             []string          `yaml:"entrypoint" doc:"Program and its first arguments."`
@@ -27,9 +28,17 @@ type File struct {
 	Dir string `yaml:"-"`
 }
 
+// Module is a Go module set that the user pins.
+type Module struct {
+	Directory string            `yaml:"directory" required:"true" doc:"Directory with go.mod, whose tool lines name the packages of the programs, and go.sum; a relative path starts at the directory of the image file."`
+	Path      string            `yaml:"path" doc:"Path of the module whose files the key files may take, for example example.org/tool/v2."`
+	Tags      []string          `yaml:"tags" json:",omitempty" doc:"Build tags."`
+	Variables map[string]string `yaml:"variables" json:",omitempty" doc:"Texts that the linker puts into variables of packages, for example example.org/tool/version.Version: v1.2.3."`
+}
+
 // Binary is one compiled program of an image.
 type Binary struct {
-	From    string `yaml:"from" required:"true" enum:"kubernetes,kubernetes-tests,etcd,coredns,containerd,cni-plugins,calico,pause,shim" doc:"Go module set of the program."`
+	From    string `yaml:"from" required:"true" doc:"Go module set of the program: kubernetes, kubernetes-tests, etcd, coredns, containerd, cni-plugins, calico, pause, shim, or one of modules."`
 	Program string `yaml:"program" required:"true" doc:"Name of the program in the set."`
 	Path    string `yaml:"path" required:"true" doc:"Path in the image."`
 }
@@ -40,7 +49,7 @@ type Entry struct {
 	Path      string  `yaml:"path" required:"true" doc:"Path in the image."`
 	Content   *string `yaml:"content" doc:"Content of the file."`
 	Source    string  `yaml:"source" doc:"File whose content is taken; a relative path starts at the directory of the image file. With from: a file or directory of that module; a directory is taken with all files in it."`
-	From      string  `yaml:"from" json:",omitempty" enum:"kubernetes,kubernetes-tests,etcd,coredns,containerd,cni-plugins,calico" doc:"Go module set whose main module has the source."`
+	From      string  `yaml:"from" json:",omitempty" doc:"Go module set whose main module has the source: one of those of binaries but pause and shim."`
 	DropLines string  `yaml:"drop_lines" json:",omitempty" doc:"Regular expression of lines of the source that the image's file does not have. At least one line must match."`
 	Link      string  `yaml:"link" doc:"Target of a symbolic link."`
 	MoveFrom  string  `yaml:"move_from" doc:"Path of a file of a package that is moved to path."`

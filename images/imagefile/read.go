@@ -97,6 +97,7 @@ func readAll(files fs.FS, sub, dir string) ([]File, error) {
 		}
 		f, err := Read(filepath.Join(dir, entry.Name()), content)
 		f.Dir = dir
+		err = errors.Join(err, f.validModules())
 		for _, e := range f.Files {
 			err = errors.Join(err, f.validSource(e))
 		}
