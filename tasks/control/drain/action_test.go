@@ -278,14 +278,15 @@ func TestUncordonOfANodeThatJoins(t *testing.T) {
 func TestCordonCreatesTheNode(t *testing.T) {
 	t.Parallel()
 	y := newTestCluster(t, false)
-	create := &CordonAction{Node: "n2", Create: true, CPUs: 4, Memory: 1024}
+	create := &CordonAction{Node: "n2", Create: true, CPUs: 4, Memory: 1024, Addresses: []string{"192.0.2.2", "fd00::2"}}
 	if change, _, err := y.do(t, create); err != nil || !change.Needed || state(y.api, "n2") != "cordoned, marked" {
 		t.Fatalf("%+v, %v, n2 is %s", change, err, state(y.api, "n2"))
 	}
 	status, _ := y.api.Object("/api/v1/nodes/n2")["status"].(map[string]any)
 	want := map[string]any{"cpu": "4", "memory": "1024", "pods": "110"}
-	if diff := cmp.Diff(map[string]any{"capacity": want, "allocatable": want}, status); diff != "" {
-		t.Errorf("resources with which the kubelet admits its static pods (-want +got):\n%s", diff)
+	addresses := []any{map[string]any{"type": "Hostname", "address": "n2"}, map[string]any{"type": "InternalIP", "address": "192.0.2.2"}, map[string]any{"type": "InternalIP", "address": "fd00::2"}}
+	if diff := cmp.Diff(map[string]any{"capacity": want, "allocatable": want, "addresses": addresses}, status); diff != "" {
+		t.Errorf("resources with which the kubelet admits its static pods, and addresses for the pod network (-want +got):\n%s", diff)
 	}
 	if left := y.cleanups.Take("n1"); len(left) > 0 {
 		t.Errorf("the cordon would be taken back when the host fails: %v", left)

@@ -26,6 +26,8 @@ type CordonAction struct {
 	APIOptional bool  `yaml:"api_optional" doc:"With create: do nothing when no API server responds within 5 s, as before the first one is installed. Default false."`
 	CPUs        int   `yaml:"cpus" range:"0.." doc:"With create: processors that the Node object has until the kubelet reports its own; default 1."`
 	Memory      int64 `yaml:"memory" range:"0.." doc:"With create: bytes of memory that the Node object has until the kubelet reports its own; default 2147483648, which is 2 GiB."`
+	// Network plugins look at a node when its object appears.
+	Addresses []string `yaml:"addresses" rule:"address" doc:"With create: addresses that the Node object has until the kubelet reports its own; default: none."`
 }
 
 // optionalAPI is the time within which an API server that need not be there responds.
@@ -74,7 +76,7 @@ func (a *CordonAction) Apply(ctx context.Context, actx engine.ActionContext, _ e
 	}
 	name := nodeOf(a.Node, actx)
 	if a.Create {
-		return engine.Output{"node": name}, createCordoned(ctx, client, name, actx.RunID(), a.resources())
+		return engine.Output{"node": name}, createCordoned(ctx, client, name, actx.RunID(), a.status(name))
 	}
 	registerCleanup(actx, client, name)
 	if _, err := cordon(ctx, client, name, actx.RunID()); err != nil {
@@ -83,21 +85,32 @@ func (a *CordonAction) Apply(ctx context.Context, actx engine.ActionContext, _ e
 	return engine.Output{"node": name}, nil
 }
 
-// resources returns the resources of the Node object that Create makes. A kubelet admits
-// static pods by the Node object that it reads, which may be this one; a pod that it finds
-// no room for it never tries again. 110 pods are the kubelet's default (maxPods).
-func (a *CordonAction) resources() map[string]any {
-	return map[string]any{
+// status returns the status of the Node object that Create makes. A kubelet admits static
+// pods by the Node object that it reads, which may be this one; a pod that it finds no room
+// for it never tries again. 110 pods are the kubelet's default (maxPods). A node that
+// registers itself has its addresses from the start, and kube-router v2.1.0, for one, makes no
+// session with a node that it sees without any until its next synchronization, 5 minutes later.
+func (a *CordonAction) status(name string) map[string]any {
+	resources := map[string]any{
 		"cpu":    strconv.Itoa(cmp.Or(a.CPUs, 1)),
 		"memory": strconv.FormatInt(cmp.Or(a.Memory, 2<<30), 10),
 		"pods":   "110",
 	}
+	status := map[string]any{"capacity": resources, "allocatable": maps.Clone(resources)}
+	if len(a.Addresses) > 0 {
+		addresses := []any{map[string]any{"type": "Hostname", "address": name}}
+		for _, address := range a.Addresses {
+			addresses = append(addresses, map[string]any{"type": "InternalIP", "address": address})
+		}
+		status["addresses"] = addresses
+	}
+	return status
 }
 
 // createCordoned creates the Node object of a kubelet that registers later. A kubelet
 // takes an object that exists as its own (kubernetes pkg/kubelet,
 // tryRegisterWithAPIServer).
-func createCordoned(ctx context.Context, c *kube.Client, name, run string, resources map[string]any) error {
+func createCordoned(ctx context.Context, c *kube.Client, name, run string, status map[string]any) error {
 	mark, err := markText(run)
 	if err != nil {
 		return err
@@ -106,7 +119,7 @@ func createCordoned(ctx context.Context, c *kube.Client, name, run string, resou
 		"apiVersion": "v1", "kind": "Node",
 		"metadata": map[string]any{"name": name, "annotations": map[string]any{annotation: mark}},
 		"spec":     map[string]any{"unschedulable": true},
-		"status":   map[string]any{"capacity": resources, "allocatable": maps.Clone(resources)},
+		"status":   status,
 	}}
 	if err := c.Create(ctx, node); err != nil {
 		return fmt.Errorf("creating node %s: %w", name, err)
