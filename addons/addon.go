@@ -19,6 +19,7 @@ import (
 // Addon is an add-on as it is applied.
 type Addon struct {
 	Name      string
+	Order     int    // place in the inventory, from 0
 	Namespace string // of objects that name none
 	Network   bool   // the add-on is the pod network
 	Wait      bool   // a run waits for its rollout
@@ -77,6 +78,7 @@ func Read(specs []cluster.AddonSpec, kubernetes string, files Files) (Set, error
 			errs = append(errs, &SpecError{i, spec.Name, err})
 			continue
 		}
+		a.Order = i
 		set = append(set, a)
 		target.APIVersions = append(target.APIVersions, a.definedVersions()...)
 	}

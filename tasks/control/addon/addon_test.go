@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -189,6 +190,27 @@ func TestLifeOfAnAddon(t *testing.T) {
 	}
 }
 
+// TestRemovalInTheOppositeOrder: what an add-on handles goes before the add-on itself. A change of the
+// order alone is recorded.
+func TestRemovalInTheOppositeOrder(t *testing.T) {
+	s := newSite(t)
+	object := func(name string) string { return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}}" }
+	s.use(map[string]string{"b": object("b"), "c": object("c")})
+	s.apply("b")
+	s.apply("c")
+	s.use(map[string]string{"a": object("a"), "b": object("b"), "c": object("c")})
+	s.apply("a")
+	for _, name := range []string{"b", "c"} {
+		if diff := cmp.Diff([]string{"record what is applied add-on " + name}, s.apply(name)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	s.use(nil)
+	if diff := cmp.Diff([]string{"ConfigMap shop/c", "ConfigMap shop/b", "ConfigMap shop/a"}, s.remove()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestObjectsThatOthersTookOver leaves objects alone that another add-on or a person has now.
 func TestObjectsThatOthersTookOver(t *testing.T) {
 	s := newSite(t)
@@ -258,6 +280,62 @@ spec: {group: example.org, scope: Cluster, names: {kind: Till, plural: tills}, v
 	}
 	if change := s.check("a"); !change.Needed || !strings.Contains(change.Effects[0].Reason, "not compared") {
 		t.Errorf("without an API: %+v", change)
+	}
+}
+
+// operated has a program, a template of which the program makes a kind, and an object of that kind.
+const operated = `
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: gatekeeper}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: template}}
+---
+{apiVersion: constraints.example.org/v1, kind: Labels, metadata: {name: owners, namespace: wrong}}
+`
+
+// TestKindsThatAProgramDefines: an object of a kind that no manifest defines is applied when the API
+// serves the kind, in the scope that it has there.
+func TestKindsThatAProgramDefines(t *testing.T) {
+	s := newSite(t)
+	s.use(map[string]string{"gatekeeper": operated})
+	s.api.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		defined := r.URL.Path == "/apis/constraints.example.org/v1" && s.api.Object("/api/v1/namespaces/shop/configmaps/template") != nil
+		if defined {
+			_, _ = io.WriteString(w, `{"resources": [{"name": "labels", "kind": "Labels", "namespaced": false}]}`)
+		}
+		return defined
+	}
+	want := []string{"create Namespace shop", "create ConfigMap shop/template", "create Deployment shop/gatekeeper", "create, when a program of the add-ons has defined its kind Labels wrong/owners"}
+	if diff := cmp.Diff(want, s.apply("gatekeeper")); diff != "" {
+		t.Error(diff)
+	}
+	if s.api.Object("/apis/constraints.example.org/v1/labels/owners") == nil {
+		t.Errorf("the object of the late kind is missing among %q", s.api.Paths())
+	}
+	if got := s.apply("gatekeeper"); got != nil {
+		t.Errorf("again: %v", got)
+	}
+}
+
+// TestUnknownKinds: an object of a kind that nothing can define is refused before the first change,
+// and a program that does not define its kind ends the wait with the kind's name.
+func TestUnknownKinds(t *testing.T) {
+	for name, text := range map[string]string{
+		"no program":      "{apiVersion: constraints.example.org/v1, kind: Labels, metadata: {name: owners}}",
+		"of Kubernetes":   "{apiVersion: extensions/v1beta1, kind: Ingress, metadata: {name: a}}\n---\n" + operated,
+		"another version": "{apiVersion: rbac.authorization.k8s.io/v1beta1, kind: ClusterRole, metadata: {name: a}}\n---\n" + operated,
+	} {
+		s := newSite(t)
+		set := s.use(map[string]string{"shop": text})
+		if _, err := check(t.Context(), s.client, set[0], nil, s.actx); err == nil || !kube.IsUnknownKind(err) && !strings.Contains(err.Error(), "does not know kind") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := newSite(t)
+	set := s.use(map[string]string{"gatekeeper": operated})
+	set[0].Timeout = time.Second
+	plan := s.check("gatekeeper").CheckState.(*applyPlan)
+	if err := plan.execute(t.Context(), s.client, set[0], s.actx); err == nil || !strings.Contains(err.Error(), "the API does not know kind Labels of constraints.example.org/v1") {
+		t.Errorf("a kind that is never defined: %v", err)
 	}
 }
 

@@ -34,6 +34,7 @@ type applyPlan struct {
 	hooks   []addons.Hook
 	digest  string // of the add-on
 	apply   []kube.Planned
+	late    []kube.Planned // objects of kinds that a program of the add-ons defines when it runs
 	prune   []kube.Planned
 	kept    []string
 }
@@ -65,7 +66,7 @@ func check(ctx context.Context, client *kube.Client, add *addons.Addon, before [
 		return engine.Change{}, fmt.Errorf("add-on %s: %w", add.Name, err)
 	}
 	change := engine.Change{CheckState: plan, Output: engine.Output{"objects": len(add.Objects)}}
-	for _, p := range slices.Concat(plan.apply, plan.prune) {
+	for _, p := range slices.Concat(plan.apply, plan.late, plan.prune) {
 		if p.Needed {
 			change.Effects = append(change.Effects, p.Effect)
 		}
@@ -73,7 +74,7 @@ func check(ctx context.Context, client *kube.Client, add *addons.Addon, before [
 	change.Effects = append(change.Effects, hookEffects(plan.hooks, plan.events()...)...)
 	if state := plan.before.State; state == stateApplying {
 		change.Effects = append(change.Effects, addonEffect(add.Name, "complete: an earlier run has ended before its end"))
-	} else if len(change.Effects) == 0 && (state == "" || plan.before.Digest != add.Digest) {
+	} else if len(change.Effects) == 0 && (state == "" || plan.before.Digest != add.Digest || plan.before.Order != add.Order) {
 		change.Effects = append(change.Effects, addonEffect(add.Name, "record what is applied"))
 	}
 	change.Needed = len(change.Effects) > 0
@@ -104,7 +105,9 @@ func (a *Apply) Apply(ctx context.Context, actx engine.ActionContext, change eng
 }
 
 func (p *applyPlan) execute(ctx context.Context, client *kube.Client, add *addons.Addon, actx engine.ActionContext) error {
-	if err := p.before.with(p.objects).write(ctx, client); err != nil {
+	begun := p.before.with(p.objects)
+	begun.Order = add.Order
+	if err := begun.write(ctx, client); err != nil {
 		return err
 	}
 	patient, hooks := client.WithRetryTimeout(retryTimeout), hookRun{client, add.Name, p.hooks, add.Timeout, actx}
@@ -125,6 +128,9 @@ func (p *applyPlan) execute(ctx context.Context, client *kube.Client, add *addon
 	if err := kube.Execute(ctx, patient, p.apply[first:], true, actx.Progress); err != nil {
 		return err
 	}
+	if err := executeLate(ctx, patient, p.late, add.Namespace, add.Timeout, actx.Progress); err != nil {
+		return err
+	}
 	if err := kube.Execute(ctx, client, p.prune, true, actx.Progress); err != nil {
 		return err
 	}
@@ -138,7 +144,7 @@ func (p *applyPlan) execute(ctx context.Context, client *kube.Client, add *addon
 		return err
 	}
 	after := (&record{name: add.Name}).with(p.objects)
-	after.State, after.Digest, after.Timeout = stateApplied, add.Digest, add.Timeout
+	after.Order, after.State, after.Digest, after.Timeout = add.Order, stateApplied, add.Digest, add.Timeout
 	after.Hooks = slices.DeleteFunc(slices.Clone(p.hooks), func(h addons.Hook) bool {
 		return !slices.Contains(h.Events, addons.PreDelete) && !slices.Contains(h.Events, addons.PostDelete)
 	})
@@ -196,9 +202,11 @@ func planOf(ctx context.Context, c *kube.Client, add *addons.Addon, before []*un
 	for _, o := range add.Objects {
 		p.objects = append(p.objects, labelled(o, add.Name))
 	}
-	if err := c.SetNamespace(ctx, p.objects, add.Namespace, before...); err != nil {
+	served, late, err := splitLate(ctx, c, p.objects, add.Namespace, before)
+	if err != nil {
 		return nil, err
 	}
+	p.late = planLate(late)
 	var ofHooks []*unstructured.Unstructured
 	for _, h := range add.Hooks {
 		h.Object = h.Object.DeepCopy()
@@ -211,7 +219,7 @@ func planOf(ctx context.Context, c *kube.Client, add *addons.Addon, before []*un
 	if err != nil {
 		return nil, err
 	}
-	p.apply, err = kube.Plan(ctx, c, p.objects, true, append(before, namespace...)...)
+	p.apply, err = kube.Plan(ctx, c, served, true, append(before, namespace...)...)
 	if err != nil {
 		return nil, err
 	}

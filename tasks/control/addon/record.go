@@ -38,6 +38,7 @@ const (
 // record is what the cluster knows about an add-on.
 type record struct {
 	name   string
+	Order  int      `json:"order"` // place in the inventory: add-ons are removed in the opposite order
 	State  string   `json:"state"`
 	Digest string   `json:"digest"` // of what was applied last
 	Refs   []objRef `json:"objects"`
@@ -75,7 +76,7 @@ func (r objRef) object() *unstructured.Unstructured {
 
 // with returns the record with further objects, for a run that begins.
 func (r *record) with(objects []*unstructured.Unstructured) *record {
-	out := &record{name: r.name, State: stateApplying, Digest: r.Digest, Refs: slices.Clone(r.Refs), Hooks: r.Hooks, Timeout: r.Timeout}
+	out := &record{name: r.name, Order: r.Order, State: stateApplying, Digest: r.Digest, Refs: slices.Clone(r.Refs), Hooks: r.Hooks, Timeout: r.Timeout}
 	known := map[string]bool{}
 	for _, ref := range r.Refs {
 		known[kube.Identity(ref.object())] = true
@@ -100,7 +101,8 @@ func readRecord(ctx context.Context, c *kube.Client, name string) (*record, erro
 	return decodeRecord(name, o)
 }
 
-// listRecords returns the records of all add-ons, by name.
+// listRecords returns the records of all add-ons, the last of the inventory first: later ones may
+// need those before them, as objects of a kind need the program that handles it.
 func listRecords(ctx context.Context, c *kube.Client) ([]*record, error) {
 	secrets, err := c.List(ctx, kube.SecretKind(), recordNamespace, v1.ListOptions{LabelSelector: labelRecord})
 	if err != nil {
@@ -114,6 +116,7 @@ func listRecords(ctx context.Context, c *kube.Client) ([]*record, error) {
 		}
 		out = append(out, r)
 	}
+	slices.SortStableFunc(out, func(a, b *record) int { return b.Order - a.Order })
 	return out, nil
 }
 
