@@ -1,5 +1,5 @@
 // Package shortlist writes the first of many names or texts for people, and counts the
-// others. Any package may import it.
+// others; it writes numbers of things, too. Any package may import it.
 package shortlist
 
 import (
@@ -19,4 +19,12 @@ func join(list []string, n int, separator, last string) string {
 		return strings.Join(list, separator)
 	}
 	return strings.Join(list[:n], separator) + last + strconv.Itoa(len(list)-n) + " more"
+}
+
+// Count writes a number of things whose plural ends in s: "1 host", "2 hosts".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

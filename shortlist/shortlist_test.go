@@ -25,3 +25,11 @@ func TestShortlist(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 hosts", 1: "1 host", 2: "2 hosts", 1000: "1000 hosts"} {
+		if got := shortlist.Count(n, "host"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

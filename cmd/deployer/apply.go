@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,39 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/inventory"
+	"deployer/operations"
 	"deployer/project"
 	"deployer/runs"
 )
+
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	runOptions
+	yes, upgrade     bool
+	detailedExitCode bool
+}
+
+// exitCode maps the outcome of an apply to the exit code that the flags select.
+func (o applyOptions) exitCode(differed bool, err error) error {
+	switch {
+	case err == nil && differed && o.detailedExitCode:
+		return exitSilently(exitDiffers)
+	case o.detailedExitCode && exitCode(err) == exitUsage:
+		return &exitError{exitFailed, err} // 2 means differences
+	}
+	return err
+}
+
+// reconcile compares a cluster with its inventory and removes the differences. It reports whether
+// there were some, when it returns no error.
+func reconcile(ctx context.Context, c *console, upgrade bool) (differed bool, err error) {
+	given, err := c.resolve()
+	if err != nil {
+		return false, err
+	}
+	differed, err = c.operator(newRunner(c.env)).Apply(ctx, operations.ApplyOptions{Options: given, Upgrade: upgrade})
+	return differed, printDrift(c.env, err)
+}
 
 func newApplyCommand(e env) *cobra.Command {
 	var o applyOptions
@@ -47,7 +78,7 @@ deployer resume continues an interrupted apply.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return o.exitCode(reconcile(cmd.Context(), e, o))
+				return o.exitCode(reconcile(cmd.Context(), newConsole(e, o.runOptions, o.yes), o.upgrade))
 			}
 			for _, flag := range []string{"inventory", "check", "yes", "upgrade", "detailed-exitcode"} {
 				if cmd.Flags().Changed(flag) {

@@ -231,7 +231,7 @@ Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be com
 				return runInterruptible(cmd.Context(), e, func(ctx context.Context, stop <-chan struct{}) error {
 					p, err := o.open(ctx, "", e.stdout, stop)
 					if err != nil {
-						return applyOptions{detailedExitCode: true}.exitCode(err)
+						return applyOptions{detailedExitCode: true}.exitCode(false, err)
 					}
 					defer p.Close(ctx)
 					r, differs, err := p.Drift(ctx)
@@ -240,7 +240,7 @@ Exit codes: 0 when no cluster differs, 2 when one does, 1 when one cannot be com
 					}
 					switch {
 					case err != nil:
-						return applyOptions{detailedExitCode: true}.exitCode(err)
+						return applyOptions{detailedExitCode: true}.exitCode(false, err)
 					case r.Outcome == report.Failed || r.Outcome == report.Interrupted:
 						return ciExit(r)
 					case differs:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/operations"
 	"deployer/runs"
 	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
@@ -81,7 +82,7 @@ func (step ciStep) requireUpgrades(parts []*runs.Revert, review string) error {
 
 // upgradeVars returns the variables of an upgrade that CI starts, which has no flags.
 func upgradeVars() (map[string]any, error) {
-	given, err := defaultUpgrade(runOptions{}).resolve()
+	given, err := operations.DefaultUpgrade().RunOptions()
 	return given.Extra, err
 }
 

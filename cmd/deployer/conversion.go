@@ -12,6 +12,7 @@ import (
 	"deployer/ansible"
 	"deployer/ansible/convert"
 	"deployer/engine/lang"
+	"deployer/shortlist"
 )
 
 // conversion is one call of deployer convert.
@@ -92,7 +93,7 @@ func (c *conversion) tree(from, into string) error {
 		return errors.Join(usageError(fmt.Errorf("%s has no playbook, tasks, variables or template files: nothing was converted", from)), os.RemoveAll(into))
 	}
 	c.reportUnsure()
-	fmt.Fprintf(c.messages, "%s in %s, of which %d are of kinds that convert translates. Review them, then run: deployer run PLAYBOOK -i INVENTORY --list\n", plural(len(files), "file"), into, translated)
+	fmt.Fprintf(c.messages, "%s in %s, of which %d are of kinds that convert translates. Review them, then run: deployer run PLAYBOOK -i INVENTORY --list\n", shortlist.Count(len(files), "file"), into, translated)
 	return nil
 }
 

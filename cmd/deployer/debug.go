@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"deployer/engine"
+	"deployer/operations"
 	"deployer/runs"
 	"deployer/runs/debug"
 	"deployer/runs/target"
@@ -191,7 +192,7 @@ func printDebugResults(e env, o debugOptions, report *engine.Report, failed *exe
 	case ok == 0 && !allUnreachable(report):
 		return exitSilently(exitFailed)
 	case ok == 0:
-		return exitOutcome(report)
+		return operations.Outcome(report)
 	}
 	return exitSilently(exitPartial)
 }

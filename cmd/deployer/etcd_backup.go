@@ -12,6 +12,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/view"
 	"deployer/objectstore"
+	"deployer/operations"
 )
 
 func newEtcdBackup(e env) *cobra.Command {
@@ -102,17 +103,17 @@ and a master must be left.`,
 			if c := r.Project.Cluster; host != "" && !c.Nodes[host].IsEtcd {
 				return usageError(fmt.Errorf("--host: %s is no etcd host of the cluster", host))
 			}
-			results := &upgradeResults{}
+			results := &operations.SnapshotCollector{}
 			done, err := runWithDisplay(cmd.Context(), r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
 			if done == nil {
 				return err
 			}
 			if o.output == "text" {
 				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than a resume of this one
-				results.print(e.stdout)
-				keys.print(e.stdout, results.snapshot, len(recipients) > 0)
+				printSnapshot(e.stdout, results.Found())
+				keys.print(e.stdout, results.Found().Place, len(recipients) > 0)
 			}
-			if err := firstError(err, backupOutcome(done, results.snapshotHost())); err != nil || remote == nil {
+			if err := firstError(err, backupOutcome(done, results.Found().Host())); err != nil || remote == nil {
 				return err
 			}
 			return transfer(cmd.Context(), func(ctx context.Context) error { return remote.upload(ctx, e.stderr) })
@@ -137,5 +138,5 @@ func backupOutcome(report *engine.Report, host string) error {
 	if host != "" && report.Outcome() == engine.OutcomePartial && !slices.ContainsFunc(report.Broken(), lost) {
 		return nil
 	}
-	return exitOutcome(report)
+	return operations.Outcome(report)
 }

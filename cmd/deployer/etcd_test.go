@@ -51,29 +51,6 @@ func TestBackupOutcome(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfABackup: the backup is the snapshot with the highest revision, whichever
-// host reports the comparison.
-func TestSnapshotOfABackup(t *testing.T) {
-	t.Parallel()
-	online, offline := &upgradeResults{}, &upgradeResults{}
-	emit := func(u *upgradeResults, host string, out engine.Output) {
-		u.Emit(engine.Event{Type: engine.EventStepEnd, Host: host, Result: &engine.Result{Output: out, OnController: out["saved"] != nil}})
-	}
-	emit(online, "m2", engine.Output{"path": "/s/1.db", "revision": float64(7)})
-	emit(offline, "m1", engine.Output{"path": "/s/1.db", "revision": float64(7)})
-	emit(offline, "m3", engine.Output{"path": "/s/1.db", "revision": float64(9)})
-	emit(offline, "m1", engine.Output{"host": "m3", "path": "/s/1.db", "revision": int64(9), "saved": 2})
-	if online.snapshotHost() != "m2" || offline.snapshot != "m3:/s/1.db" {
-		t.Errorf("%s, %s", online.snapshot, offline.snapshot)
-	}
-	hostile := &upgradeResults{}
-	emit(hostile, "m2", engine.Output{"path": "/s/1.db", "revision": float64(7)})
-	emit(hostile, "m3", engine.Output{"host": "m1", "path": "/s/9.db", "revision": float64(9), "fingerprint": "forged", "changes": []any{map[string]any{"component": "etcd", "host": "m1"}}})
-	if hostile.snapshot != "m2:/s/1.db" || hostile.fingerprint != "" || hostile.changes != nil {
-		t.Errorf("a module of one host decides: %+v", hostile)
-	}
-}
-
 // TestBackupOfMembersThatAreDown: with most masters gone, the run takes the lock of
 // the remaining masters and reads their data; without --offline the error names the
 // flag.

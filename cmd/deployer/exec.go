@@ -7,6 +7,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/lang/dialect"
+	"deployer/operations"
 )
 
 func newExecCommand(e env) *cobra.Command {
@@ -119,5 +120,5 @@ func perHostOutcome(report *engine.Report) error {
 	if len(report.Broken()) == len(report.Hosts) && !allUnreachable(report) {
 		return exitSilently(exitFailed)
 	}
-	return exitOutcome(report)
+	return operations.Outcome(report)
 }

@@ -6,25 +6,32 @@ import (
 	"time"
 
 	"deployer/engine"
-	"deployer/engine/view"
 	"deployer/runs"
 	"deployer/runs/telemetry"
 )
 
-// runWithDisplay prepares r, opens the display and calls do with it, until do returns.
-// The first interrupt of the user ends do after the steps in flight, the second cancels
-// its context. The environment may switch on metrics and traces; see package telemetry.
-func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Context) error }, s display, do func(context.Context, runs.Observer) (T, error)) (T, error) {
+// runWithDisplay prepares r, opens the display and calls do with it, until do returns; see
+// watch.
+func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Context) error }, s display, do func(context.Context, runs.Observer) (T, error)) (out T, err error) {
 	if err := r.Prepare(ctx); err != nil {
-		var none T
-		return none, err
+		return out, err
 	}
+	err = watch(ctx, s, func(ctx context.Context, w runs.Observer) (err error) {
+		out, err = do(ctx, w)
+		return err
+	})
+	return out, err
+}
+
+// watch opens the display and calls do with it, until do returns. The first interrupt of the
+// user ends do after the steps in flight, the second cancels its context. The environment may
+// switch on metrics and traces; see package telemetry.
+func watch(ctx context.Context, s display, do func(context.Context, runs.Observer) error) error {
 	ctx, interrupt, stop := signals(ctx)
 	defer stop()
 	reporter, err := telemetry.FromEnvironment(ctx, os.Getenv, version)
 	if err != nil {
-		var none T
-		return none, usageError(err)
+		return usageError(err)
 	}
 	renderer := s.open()
 	defer renderer.Close()
@@ -33,11 +40,11 @@ func runWithDisplay[T any](ctx context.Context, r interface{ Prepare(context.Con
 		return do(ctx, observer)
 	}
 	observer.Sink = tee{renderer, reporter}
-	result, err := do(ctx, observer)
+	err = do(ctx, observer)
 	for _, failed := range reporter.Finish(ctx) {
 		renderer.Emit(engine.Event{Time: time.Now(), Type: engine.EventWarning, Text: failed.Error()})
 	}
-	return result, err
+	return err
 }
 
 // execute runs r, shows its progress and summary, and returns its exit code.
@@ -46,16 +53,7 @@ func execute(ctx context.Context, e env, r *runs.Run, o runOptions) error {
 		e.started(r)
 		return nil
 	}
-	remaining, blocked := &runs.CheckRows{Roles: finalRoles}, &drainWarnings{}
-	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(remaining).with(blocked), r.Do)
-	if report == nil {
-		return printDrift(e, err)
-	}
-	outcome := finishRun(e, r, report, o)
-	if o.Check && o.output == "text" {
-		printBlockedPods(e.stdout, blocked.lines)
-	}
-	return firstError(err, firstError(outcome, showRemaining(e, o, remaining)))
+	return printDrift(e, newConsole(e, o, false).operator(runs.Runner{}).Execute(ctx, r))
 }
 
 // firstError returns the error of a run's log or connections, or else the outcome of
@@ -65,18 +63,4 @@ func firstError(err, outcome error) error {
 		return err
 	}
 	return outcome
-}
-
-// finishRun prints the summary of a run and returns its exit code.
-func finishRun(e env, r *runs.Run, report *engine.Report, o runOptions) error {
-	return finishRunWithHint(e, r, report, o, o.rerunHint(r))
-}
-
-// finishRunWithHint is finishRun with the command that users should type next; empty for
-// none.
-func finishRunWithHint(e env, r *runs.Run, report *engine.Report, o runOptions, hint string) error {
-	if o.output == "text" {
-		view.Summary(e.stdout, r.Program.Name, report, hint)
-	}
-	return exitOutcome(report)
 }

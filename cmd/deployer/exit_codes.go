@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"deployer/internal/docgen"
+	"deployer/operations"
 	"deployer/project"
 	"deployer/runs"
 )
@@ -35,6 +36,13 @@ var exitCodes = []docgen.ExitCode{
 	{Code: exitInterrupted, Meaning: "interrupted by the user; the same command continues where the run stopped"},
 }
 
+// exitOfEnd has the exit codes of operations.
+var exitOfEnd = map[operations.End]int{
+	operations.Failed: exitFailed, operations.Partial: exitPartial, operations.Refused: exitRefused,
+	operations.Unhealthy: exitUnhealthy, operations.Restored: exitRestored, operations.QuorumLost: exitQuorumLost,
+	operations.Interrupted: exitInterrupted,
+}
+
 // exitError is an error with its exit code. With a nil err the program prints nothing
 // more.
 type exitError struct {
@@ -57,8 +65,22 @@ func usageError(err error) error { return &exitError{exitUsage, err} }
 // exitSilently returns an exit code without a message.
 func exitSilently(code int) error { return &exitError{code: code} }
 
+// isSilent reports whether an error has an exit code only: what was printed before has the reason.
+func isSilent(err error) bool {
+	var e *exitError
+	var ended *operations.Ended
+	switch {
+	case errors.As(err, &e):
+		return e.err == nil
+	case errors.As(err, &ended):
+		return ended.Err == nil
+	}
+	return false
+}
+
 func exitCode(err error) int {
 	var e *exitError
+	var ended *operations.Ended
 	var userError *project.UserError
 	var refused *runs.RefusedError
 	switch {
@@ -66,6 +88,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &ended):
+		return exitOfEnd[ended.End]
 	case errors.As(err, &userError):
 		return exitUsage
 	case errors.As(err, &refused):

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"deployer/engine"
+	"deployer/operations"
 )
 
 func TestExitOutcome(t *testing.T) {
@@ -22,7 +23,7 @@ func TestExitOutcome(t *testing.T) {
 		"a check that was aborted": {engine.Report{Hosts: []engine.HostReport{changed, broken}, Aborted: "too many", Check: true}, exitRefused},
 		"interrupted":              {engine.Report{Hosts: []engine.HostReport{changed, broken}, Interrupted: true}, exitInterrupted},
 	} {
-		if got := exitCode(exitOutcome(&c.report)); got != c.want {
+		if got := exitCode(operations.Outcome(&c.report)); got != c.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, c.want)
 		}
 	}

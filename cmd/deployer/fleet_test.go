@@ -148,3 +148,9 @@ func requireTexts(t *testing.T, output string, texts ...string) {
 		rest = rest[i+len(text):]
 	}
 }
+
+// exists reports whether there is a file at path.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

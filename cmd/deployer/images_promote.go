@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -94,15 +93,15 @@ func (v *imageVerifier) verify(ctx context.Context, image publish.Image, digests
 	if v.project != nil {
 		return nil
 	}
-	check := applyOptions{runOptions: v.o}
+	check := v.o
 	check.Check, check.output = true, "text"
 	quiet := v.env
 	quiet.stdout = v.stderr
-	switch err := reconcile(ctx, quiet, check); {
-	case errors.Is(err, errDiffers):
-		return fmt.Errorf("the cluster of %s differs from its inventory: run deployer apply -i %[1]s first", v.o.Inventory)
+	switch differed, err := reconcile(ctx, newConsole(quiet, check, false), false); {
 	case err != nil:
 		return err
+	case differed:
+		return fmt.Errorf("the cluster of %s differs from its inventory: run deployer apply -i %[1]s first", v.o.Inventory)
 	}
 	o := v.o
 	o.output = "text"

@@ -13,6 +13,7 @@ import (
 	"deployer/ansible/importer"
 	"deployer/ansible/jinja"
 	"deployer/inventory"
+	"deployer/shortlist"
 )
 
 func newInventoryImport(e env) *cobra.Command {
@@ -93,7 +94,7 @@ func printImport(w io.Writer, file string, source *importer.Source, result *impo
 	if result.Kubespray {
 		kind = "Kubespray"
 	}
-	fmt.Fprintf(w, "an inventory of %s: %s, %s\n", kind, plural(len(source.Hosts), "host"), plural(len(source.Groups), "group"))
+	fmt.Fprintf(w, "an inventory of %s: %s, %s\n", kind, shortlist.Count(len(source.Hosts), "host"), shortlist.Count(len(source.Groups), "group"))
 	if len(result.Notes) > 0 {
 		fmt.Fprintf(w, "not converted, or not literally (%d, also at the end of the file):\n", len(result.Notes))
 	}

@@ -14,6 +14,7 @@ import (
 	"deployer/cluster/networkstatus"
 	"deployer/inventory"
 	"deployer/runs"
+	"deployer/shortlist"
 )
 
 func newNetworkStatus(e env) *cobra.Command {
@@ -98,10 +99,10 @@ func printNetworkStatus(w io.Writer, s networkstatus.Status) error {
 		}
 	}
 	if n := len(s.Problems); n > 0 {
-		_, err := fmt.Fprintf(w, "\n%s, %s\n", plural(len(s.Hosts), "node"), plural(n, "problem"))
+		_, err := fmt.Fprintf(w, "\n%s, %s\n", shortlist.Count(len(s.Hosts), "node"), shortlist.Count(n, "problem"))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, no problems\n", plural(len(s.Hosts), "node"))
+	_, err := fmt.Fprintf(w, "%s, no problems\n", shortlist.Count(len(s.Hosts), "node"))
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"deployer/engine/plan"
 	"deployer/engine/view"
+	"deployer/operations"
 	"deployer/runs"
 	"deployer/runs/history"
 	"deployer/shellquote"
@@ -94,7 +95,7 @@ func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options
 	}
 	if found.Plan == nil {
 		view.Summary(e.stderr, "plan of "+r.Program.Name, found.Report, "")
-		return exitOutcome(found.Report)
+		return operations.Outcome(found.Report)
 	}
 	if o.out == "-" {
 		err = writePlanTo(e.stdout, found.Plan)
@@ -105,7 +106,7 @@ func makePlan(ctx context.Context, e env, prepare func(runs.Runner, runs.Options
 	if err != nil {
 		return err
 	}
-	return exitOutcome(found.Report)
+	return operations.Outcome(found.Report)
 }
 
 // estimator returns an estimator by the logs of this machine, or else by the records

@@ -12,6 +12,7 @@ import (
 	"deployer/engine/view"
 	"deployer/inventory"
 	"deployer/runs"
+	"deployer/shortlist"
 )
 
 // showPlan prints a plan, shortened to about one screen unless all is set.
@@ -43,7 +44,7 @@ func showPlan(w io.Writer, r *runs.Run, p *plan.Plan, all bool, estimate estimat
 		fmt.Fprintf(w, "rebooted: %s (%s)\n", inventory.CompressText(hosts), hostCount(len(hosts)))
 	}
 	for _, t := range p.LimitedSteps() {
-		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), plural(t.Turns, "turn"))
+		fmt.Fprintf(w, "in turns: %s, at most %s at a time, %s\n", strings.Join(t.Steps, ", "), hostCount(t.MaxParallel), shortlist.Count(t.Turns, "turn"))
 	}
 	printUnknown(w, p)
 	parallelism := r.Parallelism()
@@ -99,7 +100,7 @@ func printUnknown(w io.Writer, p *plan.Plan) {
 		}
 	}
 	if unknown > 0 {
-		fmt.Fprintf(w, "unknown before the run: effects of %s, marked above\n", plural(unknown, "step"))
+		fmt.Fprintf(w, "unknown before the run: effects of %s, marked above\n", shortlist.Count(unknown, "step"))
 	}
 	if unbounded > 0 {
 		fmt.Fprintf(w, "on %s later steps may have more effects, as they follow a command, a package, a started unit or an unknown step\n", hostCount(unbounded))

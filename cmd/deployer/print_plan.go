@@ -10,6 +10,7 @@ import (
 	"deployer/engine/plan"
 	"deployer/engine/sanitize"
 	"deployer/inventory"
+	"deployer/shortlist"
 )
 
 // shownGroups is the maximum number of groups of hosts in a short plan; with their
@@ -103,7 +104,7 @@ func indented(text, by string) string {
 	return b.String()
 }
 
-func hostCount(n int) string { return plural(n, "host") }
+func hostCount(n int) string { return shortlist.Count(n, "host") }
 
 // countEffects returns the number of effects of each kind on all hosts.
 func countEffects(p *plan.Plan) string {
@@ -166,6 +167,6 @@ func printDrained(w io.Writer, p *plan.Plan) {
 		}
 	}
 	if hosts := hostsWith(p, engine.EffectDrain); len(hosts) > 0 {
-		fmt.Fprintf(w, "drained: %s (%s), %s\n", inventory.CompressText(hosts), hostCount(len(hosts)), plural(pods, "pod"))
+		fmt.Fprintf(w, "drained: %s (%s), %s\n", inventory.CompressText(hosts), hostCount(len(hosts)), shortlist.Count(pods, "pod"))
 	}
 }

@@ -47,56 +47,24 @@ func TestPrintSurvey(t *testing.T) {
 	}
 }
 
-// TestRemainingProblems: a cluster without differences whose survey has found problems is not
-// reported as equal.
-func TestRemainingProblems(t *testing.T) {
-	c := &reconciliation{}
-	if err := c.remaining(); err != nil {
-		t.Errorf("no problem: %v", err)
-	}
-	c.found.Problems = []compare.Broken{{Component: "webhook x"}}
-	c.found.Broken = []compare.Broken{{Host: "n1", Component: "kube-proxy"}}
-	if err := c.remaining(); exitCode(err) != exitUnhealthy || !strings.Contains(err.Error(), "2 problems") {
-		t.Errorf("error %v", err)
-	}
-}
-
 func TestDetailedExitCodeOfApply(t *testing.T) {
 	for _, tc := range []struct {
-		err      error
-		detailed bool
-		want     int
+		err                error
+		differed, detailed bool
+		want               int
 	}{
-		{nil, true, 0},
-		{errDiffers, false, 0},
-		{errDiffers, true, 2},
-		{usageError(errWrongInput), false, 2},
-		{usageError(errWrongInput), true, 1},
-		{exitSilently(exitRefused), true, 4},
+		{nil, false, true, 0},
+		{nil, true, false, 0},
+		{nil, true, true, 2},
+		{usageError(errWrongInput), false, false, 2},
+		{usageError(errWrongInput), false, true, 1},
+		{exitSilently(exitRefused), true, true, 4},
 	} {
 		o := applyOptions{detailedExitCode: tc.detailed}
-		if got := exitCode(o.exitCode(tc.err)); got != tc.want {
+		if got := exitCode(o.exitCode(tc.differed, tc.err)); got != tc.want {
 			t.Errorf("%v, detailed %v: exit code %d, not %d", tc.err, tc.detailed, got, tc.want)
 		}
 	}
 }
 
 var errWrongInput = errors.New("unknown flag")
-
-// TestCodesOfDecisions checks the exit codes of decisions that change nothing.
-func TestCodesOfDecisions(t *testing.T) {
-	for action, want := range map[compare.Action]int{
-		compare.ActionRestore: exitQuorumLost,
-		compare.ActionRefuse:  exitRefused,
-		compare.ActionNothing: exitOK,
-	} {
-		c := &reconciliation{}
-		err := c.exitCode(c.carryOut(t.Context(), compare.Decision{Action: action, Reason: "two members have lost their data"}))
-		if got := exitCode(err); got != want {
-			t.Errorf("%s: exit code %d, not %d", action, got, want)
-		}
-		if err != nil && !strings.Contains(err.Error(), "nothing was changed: two members") {
-			t.Errorf("%s: %v", action, err)
-		}
-	}
-}

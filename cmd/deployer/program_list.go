@@ -7,6 +7,7 @@ import (
 	"deployer/engine/program"
 	"deployer/inventory"
 	"deployer/runs"
+	"deployer/shortlist"
 )
 
 // printProgram prints the plays of a run with their hosts, and their tasks in order,
@@ -20,7 +21,7 @@ func printProgram(e env, r *runs.Run) error {
 			return usageError(fmt.Errorf("%s: hosts: %w", p.Pos, err))
 		}
 		hosts := intersect(r.Hosts, matched)
-		fmt.Fprintf(w, "play %s  (%s: %s)\n", p.Name, plural(len(hosts), "host"), dash(inventory.Compress(hosts)))
+		fmt.Fprintf(w, "play %s  (%s: %s)\n", p.Name, shortlist.Count(len(hosts), "host"), dash(inventory.Compress(hosts)))
 		for _, t := range r.Program.Tasks {
 			if t.Play == p {
 				fmt.Fprintf(w, "  %s\n", describeTask(t))
@@ -62,11 +63,4 @@ func intersect(all, some []string) []string {
 		}
 	}
 	return out
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/operations"
 	"deployer/runs"
 	"deployer/shellquote"
 )
@@ -51,7 +52,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 				return err
 			}
 			from.Inventory, from.Prompt = o.Inventory, o.Prompt
-			runner, err := from.openFor(cmd.Context(), e, from.hasUnfinished(args), selectUnfinished(args, o.Inventory))
+			runner, err := from.openFor(cmd.Context(), e, from.Unfinished(strings.Join(args, "")))
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 					return err
 				}
 				if len(parts) > 0 {
-					return rollback(cmd.Context(), e, parts, revertOptions{runOptions: o, yes: true})
+					return resumeRevert(cmd.Context(), e, runner, parts, o)
 				}
 			}
 			record, err := runner.Unfinished(strings.Join(args, ""), given)
@@ -89,10 +90,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 				if err := confirmReverted(e, record.Header, parts, yes); err != nil {
 					return err
 				}
-				if parts[0].Invocation.Verb != "upgrade" {
-					return revertRun(cmd.Context(), e, parts[0], revertOptions{runOptions: o, yes: true})
-				}
-				return rollback(cmd.Context(), e, parts, revertOptions{runOptions: o, yes: true})
+				return resumeRevert(cmd.Context(), e, runner, parts, o)
 			}
 			r, err := runner.Resume(record, given, allowChanged)
 			if err != nil {
@@ -120,6 +118,16 @@ interrupted apply is shown and confirmed, as apply does.`,
 	step.flag(cmd)
 	variablesFlag(cmd, &o, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd
+}
+
+// resumeRevert continues a revert, or the rollback of an upgrade, which was confirmed.
+func resumeRevert(ctx context.Context, e env, runner runs.Runner, parts []*runs.Revert, o runOptions) error {
+	operator, with := newConsole(e, o, true).operator(runner), operations.RevertOptions{Check: o.Check}
+	if parts[0].Invocation.Verb != "upgrade" {
+		return operator.Revert(ctx, parts[0], with)
+	}
+	_, err := operator.Rollback(ctx, parts, o.Inventory, with)
+	return err
 }
 
 // nextRollback returns the reverts of the runs that are left of an upgrade, when a rollback

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"deployer/engine/view"
+	"deployer/operations"
 	"deployer/runs"
 )
 
@@ -62,7 +58,7 @@ which reverts hosts one by one and without gates.`,
 				given.Inventory = "" // the inventory of the run
 			}
 			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
-			runner, err := o.from.openFor(cmd.Context(), e, o.from.hasRun(cmd, args), selectRun(args))
+			runner, err := o.from.openFor(cmd.Context(), e, o.from.wantedRun(cmd, args))
 			if err != nil {
 				return err
 			}
@@ -74,7 +70,7 @@ which reverts hosts one by one and without gates.`,
 			for _, r := range back.Entries() {
 				printRecord(e, "reverting", r, r.Claims(given.Extra))
 			}
-			return revertRun(cmd.Context(), e, back, o)
+			return newConsole(e, o.runOptions, o.yes).operator(runner).Revert(cmd.Context(), back, operations.RevertOptions{Check: o.Check})
 		},
 	}
 	runFlags(cmd, &o.runOptions)
@@ -93,73 +89,3 @@ which reverts hosts one by one and without gates.`,
 	variablesFlag(cmd, &o.runOptions, "whose values the log omits: NAME=VALUE, @FILE or {mapping}")
 	return cmd
 }
-
-// revertRun queries the hosts, prints the preview, and executes the revert after
-// confirmation.
-func revertRun(ctx context.Context, e env, back *runs.Revert, o revertOptions) error {
-	_, err := revertPart(ctx, e, back, o)
-	return err
-}
-
-// revertPart is revertRun, and also reports whether there was something to restore.
-func revertPart(ctx context.Context, e env, back *runs.Revert, o revertOptions) (worked bool, err error) {
-	preview, err := runWithDisplay(ctx, back, o.previewDisplay(e.stdout, back.Hosts()), back.Preview)
-	if err != nil {
-		return false, err
-	}
-	if preview.Report.Interrupted {
-		return false, exitSilently(exitInterrupted)
-	}
-	worked = preview.HasWork() || preview.Incomplete()
-	if o.output == "json" && o.Check {
-		return worked, errors.Join(printJSON(e.stdout, previewJSON(preview)), preview.Refuse())
-	}
-	if o.output == "text" {
-		printPreview(e.stdout, back, preview, o)
-	}
-	if err := preview.Refuse(); err != nil || o.Check {
-		return worked, err
-	}
-	switch {
-	case !preview.HasWork() && preview.Incomplete():
-		return worked, exitSilently(exitPartial)
-	case !preview.HasWork():
-		return worked, nil
-	}
-	if err := o.confirm(e); err != nil {
-		return worked, err
-	}
-	r, err := back.Run(preview)
-	if err != nil {
-		return worked, err
-	}
-	unrestored := &runs.Unrestored{}
-	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.Hosts).with(unrestored), r.Do)
-	if report == nil {
-		return worked, err
-	}
-	left := unrestored.ForReport(report)
-	if o.output == "text" {
-		printUnrestored(e.stdout, back.Invocation, left, report)
-	}
-	if err := firstError(err, finishRun(e, r, report, o.runOptions)); err != nil {
-		return worked, err
-	}
-	if len(left) > 0 || preview.Incomplete() {
-		return worked, exitSilently(exitPartial)
-	}
-	return worked, nil
-}
-
-// previewDisplay returns the display for the query of the hosts.
-func (o revertOptions) previewDisplay(w io.Writer, hosts []string) display {
-	if o.output != "text" {
-		return display{open: func() view.Renderer { return discard{} }}
-	}
-	query := o.runOptions
-	query.Check = true
-	return query.progressDisplay(w, hosts)
-}
-
-// confirm prompts on a terminal, and requires --yes elsewhere.
-func (o revertOptions) confirm(e env) error { return requireYes(e, o.yes, "Restore this?") }

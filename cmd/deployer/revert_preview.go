@@ -3,16 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"deployer/engine"
 	"deployer/engine/journal"
 	"deployer/inventory"
+	"deployer/operations"
 	"deployer/runs"
 )
 
 // printPreview prints what the revert will restore and what is irreversible, one entry
 // for all hosts with the same changes.
-func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o revertOptions) {
+func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o runOptions) {
 	what := preview.Changes()
 	switch {
 	case len(what.Changes) > 0:
@@ -36,6 +38,28 @@ func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o
 			verb = "rollback"
 		}
 		fmt.Fprintf(w, "\nrun %s resumed run %s, whose changes stay; to revert them:\n  deployer %s %s\n", back.ID, back.ResumedFrom, verb, back.ResumedFrom)
+	}
+}
+
+// showRevert prints a result of a revert or a rollback.
+func (c *console) showRevert(result operations.Result) {
+	switch r := result.(type) {
+	case operations.RollingBack:
+		fmt.Fprintf(c.stderr, "the upgrade has failed; rolling run %s back\n", r.Run)
+	case operations.LoweredVersions:
+		for _, text := range r {
+			fmt.Fprintf(c.stdout, "irreversible: %s\n", text)
+		}
+	case operations.RollbackOf:
+		fmt.Fprintf(c.stdout, "the upgrade has %d runs, which are rolled back one after the other: %s\n\n", len(r), strings.Join(r, ", "))
+	case operations.RevertedRecord:
+		printRecord(c.env, "reverting", r.Entry, r.Claims)
+	case operations.RevertPreview:
+		printPreview(c.stdout, r.Revert, r.Preview, c.runOptions)
+	case operations.Unrestored:
+		printUnrestored(c.stdout, r.Of, r.Left, r.Report)
+	case operations.RolledBack:
+		printRolledBack(c.env, r.Inventory, r.To)
 	}
 }
 

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"deployer/operations"
 	"deployer/project"
 	"deployer/runs"
 	"deployer/shellquote"
@@ -60,7 +59,7 @@ Set the older version in the inventory afterwards.`,
 				given.Extra = map[string]any{"upgrade_drain": drain}
 			}
 			o.from.Inventory, o.from.Prompt = o.Inventory, o.Prompt
-			runner, err := o.from.openFor(cmd.Context(), e, o.from.hasUpgrade(args), selectUpgrade(args, o.Inventory))
+			runner, err := o.from.openFor(cmd.Context(), e, o.from.Upgrade(strings.Join(args, "")))
 			if err != nil {
 				return err
 			}
@@ -69,10 +68,8 @@ Set the older version in the inventory afterwards.`,
 				return printUpgrade(e.stdout, runner, given)
 			}
 			parts, err := runner.Rollback(strings.Join(args, ""), runs.RevertOptions{Options: given, Force: o.force, LowerMinor: lowerMinor})
-			if o.output == "text" {
-				printLowered(e.stdout, parts)
-			}
-			if err != nil {
+			operator := newConsole(e, o.runOptions, o.yes).operator(runner)
+			if err := firstError(operator.ShowLowered(parts), err); err != nil {
 				return err
 			}
 			parts = step.only(parts)
@@ -80,7 +77,7 @@ Set the older version in the inventory afterwards.`,
 			if err := step.requireUpgrades(parts, review); err != nil {
 				return err
 			}
-			worked, err := rollbackParts(cmd.Context(), e, parts, o)
+			worked, err := operator.Rollback(cmd.Context(), parts, o.Inventory, operations.RevertOptions{Check: o.Check})
 			if before := runner.UpgradeBefore(parts); err == nil && !worked && len(args) == 0 && before != "" {
 				return &exitError{exitRefused, fmt.Errorf("nothing was changed: the newest upgrade, run %s, has left no changes to roll back; to roll back the upgrade before it, run: deployer rollback %s", parts[0].ID, before)}
 			}
@@ -101,51 +98,6 @@ Set the older version in the inventory afterwards.`,
 		"move pods to other nodes first, always or never; by default as the upgrade did, and for another minor version")
 	f.BoolVar(&lowerMinor, "lower-minor", false, "lower the minor version of API servers, although they may not read what the newer ones have stored")
 	return cmd
-}
-
-// rollback reverts the runs of an upgrade, newest first. When one of them ends with exit
-// code 3, because something could not be restored, the others are reverted all the same.
-func rollback(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) error {
-	_, err := rollbackParts(ctx, e, parts, o)
-	return err
-}
-
-// rollbackParts is rollback, and also reports whether there was something to restore.
-func rollbackParts(ctx context.Context, e env, parts []*runs.Revert, o revertOptions) (worked bool, err error) {
-	if len(parts) > 1 && o.output == "text" {
-		ids := make([]string, len(parts))
-		for i, back := range parts {
-			ids[i] = back.ID
-		}
-		fmt.Fprintf(e.stdout, "the upgrade has %d runs, which are rolled back one after the other: %s\n\n", len(parts), strings.Join(ids, ", "))
-	}
-	partial := false
-	for _, back := range parts {
-		for _, r := range back.Entries() {
-			printRecord(e, "reverting", r, r.Claims(nil))
-		}
-		did, err := revertPart(ctx, e, back, o)
-		if err != nil && exitCode(err) != exitPartial {
-			return true, err
-		}
-		worked, partial = worked || did, partial || err != nil
-	}
-	if o.output == "text" && !o.Check {
-		printRolledBack(e, o.Inventory, parts[0].Invocation.Kubernetes)
-	}
-	if partial {
-		return worked, exitSilently(exitPartial)
-	}
-	return worked, nil
-}
-
-// printLowered prints the minor versions that a rollback lowers.
-func printLowered(w io.Writer, parts []*runs.Revert) {
-	for _, back := range parts {
-		for _, text := range back.Lowered() {
-			fmt.Fprintf(w, "irreversible: %s\n", text)
-		}
-	}
 }
 
 // printRolledBack prints the place at which the inventory still has the newer version. to is the version of

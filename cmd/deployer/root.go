@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,8 +27,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	var e *exitError
-	if err != nil && (!errors.As(err, &e) || e.err != nil) {
+	if err != nil && !isSilent(err) {
 		fmt.Fprintf(stderr, "deployer: %v\n", err)
 	}
 	return exitCode(err)

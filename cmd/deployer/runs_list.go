@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
+	"deployer/operations"
 	"deployer/runs/history"
 )
 
@@ -28,9 +29,9 @@ hosts of the inventory keep, and shows where each run was found.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			selected := func(r *history.Entry) bool { return true }
 			if cmd.Flags().Changed("inventory") {
-				selected = o.ofInventory
+				selected = o.OfInventory
 			}
-			known, err := o.open(cmd.Context(), newRunner(e), e, anyEntry(selected), nil)
+			known, err := o.open(cmd.Context(), newRunner(e), e, operations.AnyRun(selected))
 			if err != nil {
 				return err
 			}

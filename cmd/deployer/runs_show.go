@@ -55,9 +55,7 @@ in progress, by the run lock of these hosts, or was interrupted.`,
 			if err := checkHTMLFlag(file, output, args); err != nil {
 				return usageError(err)
 			}
-			known, err := o.open(cmd.Context(), newRunner(e), e, o.hasRun(cmd, args), func(all []*history.Entry) []string {
-				return selectRun(o.newestOf(cmd, args, all))(all)
-			})
+			known, err := o.open(cmd.Context(), newRunner(e), e, o.wantedRun(cmd, args))
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/secrets"
+	"deployer/shortlist"
 )
 
 func newSecretsEncrypt(e env) *cobra.Command {
@@ -58,7 +59,7 @@ func encryptFile(e env, file, sealed string) error {
 		return err
 	}
 	fmt.Fprintf(e.stderr, "%s replaces %s, readable with %s of %s; copies of the old file in git or backups remain\n",
-		sealed, file, plural(len(to), "key"), secrets.RecipientsFile)
+		sealed, file, shortlist.Count(len(to), "key"), secrets.RecipientsFile)
 	return nil
 }
 
@@ -80,7 +81,7 @@ func encryptInput(e env, sealed string) error {
 	if err := encryptTo(sealed, content, to); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stderr, "%s is readable with %s of %s\n", sealed, plural(len(to), "key"), secrets.RecipientsFile)
+	fmt.Fprintf(e.stderr, "%s is readable with %s of %s\n", sealed, shortlist.Count(len(to), "key"), secrets.RecipientsFile)
 	return nil
 }
 

@@ -1,45 +1,31 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"deployer/cluster"
 	"deployer/limit"
-	"deployer/project"
-	"deployer/runs"
+	"deployer/operations"
 	"deployer/tasks/control/upgrade"
 )
 
-// upgradeOptions are the flags of upgrade and of upgrade plan.
-type upgradeOptions struct {
+// upgradeFlagValues are the flags of upgrade and of upgrade plan.
+type upgradeFlagValues struct {
 	runOptions
-	upgradeLimits
-	autoRollback   autoRollback
-	soak           time.Duration
-	pause          bool
-	to             string
+	with           operations.UpgradeOptions // of the flags without a text of their own
 	batch, maxFail string
-	canary         int
-	only           []string
-	drain          string
-	drainTimeout   time.Duration
+	maxUnavailable []string // LABEL=N or LABEL=N%
 	rolloutFile    string
-	plan           rolloutPlan // of rolloutFile
-}
-
-// upgradeComponents are the values of --only, in the order of an upgrade.
-var upgradeComponents = []string{
-	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
 }
 
 func newUpgradeCommand(e env) *cobra.Command {
-	var o upgradeOptions
+	var o upgradeFlagValues
 	cmd := &cobra.Command{
 		Use:     "upgrade",
 		GroupID: "cluster",
@@ -63,30 +49,28 @@ rolled back at once.`,
   deployer upgrade --only kube-apiserver`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.readRollout(cmd.Flags()); err != nil {
-				return err
-			}
-			given, err := o.resolve()
+			with, err := o.operation(cmd.Flags())
 			if err != nil {
 				return err
 			}
 			runner := newRunner(e)
 			runner.PromptSecret = rememberPasswords(runner.PromptSecret)
-			r, err := runner.Upgrade(given)
-			if err != nil {
+			operator := newConsole(e, o.runOptions, false).operator(runner)
+			r, err := operator.PrepareUpgrade(with)
+			switch {
+			case err != nil:
 				return err
+			case e.started != nil:
+				e.started(r)
+				return nil
 			}
-			if _, err := o.rollout(r.Project); err != nil {
-				return err
-			}
-			if _, err := o.plan.resolve(r.Project); err != nil {
-				return err
-			}
-			return runUpgrade(cmd.Context(), e, runner, r, o)
+			return operator.RunUpgrade(cmd.Context(), r, with)
 		},
 	}
 	upgradeFlags(cmd, &o)
-	o.autoRollback.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.with.AutoRollback, "auto-rollback", false, "roll the upgrade back, as deployer rollback does, when failed hosts end it: a canary, a critical host, or more than --max-fail")
+	f.BoolVar(&o.with.LowerMinor, "lower-minor", false, "with --auto-rollback: lower the minor version of API servers, although they may not read what the newer ones have stored")
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
 	cmd.AddCommand(newUpgradePlan(e))
@@ -94,112 +78,72 @@ rolled back at once.`,
 }
 
 // upgradeFlags adds the flags that describe an upgrade.
-func upgradeFlags(cmd *cobra.Command, o *upgradeOptions) {
+func upgradeFlags(cmd *cobra.Command, o *upgradeFlagValues) {
+	o.with = operations.DefaultUpgrade()
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "Kubernetes `version` instead of the inventory's, such as v1.36.3; set it in the inventory afterwards")
-	f.StringVar(&o.batch, "batch-size", "10%", "maximum number of minions that change at the same time, or a share of them")
-	f.StringVar(&o.maxFail, "max-fail", "0", "number or share of minions that may fail; after more failures no further one begins")
-	f.IntVar(&o.canary, "canary", 1, "number of minions that are changed before the others begin, one at a time")
-	f.DurationVar(&o.soak, "soak", 0, "time to observe the first master and the first minions before others begin, such as 2m")
-	f.BoolVar(&o.pause, "pause", false, "end after the first minions; deployer resume continues with the others")
-	o.flags(cmd)
+	f.StringVar(&o.with.To, "to", "", "Kubernetes `version` instead of the inventory's, such as v1.36.3; set it in the inventory afterwards")
+	f.StringVar(&o.batch, "batch-size", o.with.BatchSize.String(), "maximum number of minions that change at the same time, or a share of them")
+	f.StringVar(&o.maxFail, "max-fail", o.with.MaxFail.String(), "number or share of minions that may fail; after more failures no further one begins")
+	f.IntVar(&o.with.Canary, "canary", o.with.Canary, "number of minions that are changed before the others begin, one at a time")
+	f.DurationVar(&o.with.Soak, "soak", 0, "time to observe the first master and the first minions before others begin, such as 2m")
+	f.BoolVar(&o.with.Pause, "pause", false, "end after the first minions; deployer resume continues with the others")
+	f.StringArrayVar(&o.maxUnavailable, "max-unavailable", nil, "maximum number or share of minions with the same value of a label that change at the same time, as `LABEL=N`, such as topology.kubernetes.io/zone=1; may be repeated (default: cluster.rollout.max_unavailable)")
+	f.StringVar(&o.with.Spread, "spread", "", "`label` over whose values minions take turns, such as topology.kubernetes.io/zone (default: cluster.rollout.spread)")
+	f.StringArrayVar(&o.with.Critical, "critical", nil, "`pattern` of hosts: when the change of such a minion fails, no further one begins, whatever --max-fail allows; may be repeated (default: cluster.rollout.critical)")
 	f.StringVar(&o.rolloutFile, "rollout", "", "`file` with the order of minions and the limits of the upgrade, in steps; see the guide on upgrades. Flags replace its keys")
-	f.StringSliceVar(&o.only, "only", nil, "change only the versions of these components: "+strings.Join(upgradeComponents, ", "))
-	o.drain = upgrade.DrainAuto
-	f.Var(&enumFlag{&o.drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
+	f.StringSliceVar(&o.with.Only, "only", nil, "change only the versions of these components: "+strings.Join(operations.UpgradeComponents, ", "))
+	f.Var(&enumFlag{&o.with.Drain, []string{upgrade.DrainAuto, upgrade.DrainAlways, upgrade.DrainNever}}, "drain",
 		"move pods to other nodes first: auto where the change requires it, always, or never")
-	f.DurationVar(&o.drainTimeout, "drain-timeout", 15*time.Minute, "maximum duration of the drain of a node; after it the node takes pods again and counts as failed")
+	f.DurationVar(&o.with.DrainTimeout, "drain-timeout", o.with.DrainTimeout, "maximum duration of the drain of a node; after it the node takes pods again and counts as failed")
 }
 
-// defaultUpgrade returns the options of an upgrade without flags.
-func defaultUpgrade(run runOptions) upgradeOptions {
-	var o upgradeOptions
-	upgradeFlags(&cobra.Command{}, &o) // sets the defaults
-	o.runOptions = run
-	return o
-}
-
-// readRollout reads the file of --rollout, if there is one.
-func (o *upgradeOptions) readRollout(flags *pflag.FlagSet) (err error) {
-	if o.rolloutFile == "" {
-		return nil
-	}
-	if o.plan, err = readRolloutPlan(o.rolloutFile); err != nil {
-		return usageError(err)
-	}
-	o.plan.apply(o, flags)
-	return nil
-}
-
-// resolve returns the options of the run: flags become variables of the playbook.
-func (o upgradeOptions) resolve() (runs.Options, error) {
-	out, err := o.runOptions.resolve()
-	if err != nil {
+// operation returns the options of the flags and of the file of --rollout.
+func (o upgradeFlagValues) operation(flags *pflag.FlagSet) (out operations.UpgradeOptions, err error) {
+	out = o.with
+	if out.Options, err = o.resolve(); err != nil {
 		return out, err
 	}
-	for _, l := range []struct{ flag, value string }{{"--batch-size", o.batch}, {"--max-fail", o.maxFail}} {
-		if _, err := limit.Parse(l.value); err != nil {
+	if out.LowerMinor && !out.AutoRollback {
+		return out, usageError(errors.New("--lower-minor is for --auto-rollback; leave it out, or add --auto-rollback"))
+	}
+	for _, l := range []struct {
+		flag, value string
+		into        *limit.Limit
+	}{{"--batch-size", o.batch, &out.BatchSize}, {"--max-fail", o.maxFail, &out.MaxFail}} {
+		if *l.into, err = limit.Parse(l.value); err != nil {
 			return out, usageError(fmt.Errorf("%s: %w", l.flag, err))
 		}
 	}
-	if err := o.autoRollback.check(); err != nil {
-		return out, err
+	if out.MaxUnavailable, err = labelLimits(o.maxUnavailable); err != nil {
+		return out, usageError(fmt.Errorf("--max-unavailable%w", err))
 	}
-	for _, name := range o.only {
-		if !slices.Contains(upgradeComponents, name) {
-			return out, usageError(fmt.Errorf("--only: there is no component %q: use %s", name, strings.Join(upgradeComponents, ", ")))
+	if o.rolloutFile != "" {
+		file, err := operations.ReadRolloutPlan(o.rolloutFile)
+		if err != nil {
+			return out, usageError(err)
 		}
+		file.Replace(&out, flags.Changed)
 	}
-	only := make([]any, len(o.only))
-	for i, name := range o.only {
-		only[i] = name
-	}
-	out.Kubernetes, out.Tags = o.to, o.only
-	out.Extra = map[string]any{
-		"upgrade_batch": o.batch, "upgrade_max_fail": o.maxFail, "upgrade_canary": o.canary, "upgrade_soak": o.soak.String(), "upgrade_pause": o.pause,
-		"upgrade_only": only, "upgrade_drain": o.drain, "upgrade_drain_timeout": o.drainTimeout.String(),
-	}
-	if steps := o.plan.vars(); len(steps) > 0 {
-		out.Extra["upgrade_steps"] = steps
-	}
-	return out, o.vars(out.Extra)
+	return out, nil
 }
 
-// runUpgrade executes an upgrade and prints the place of its snapshot and the line
-// that the inventory must have afterwards.
-func runUpgrade(ctx context.Context, e env, runner runs.Runner, r *runs.Run, o upgradeOptions) error {
-	if e.started != nil {
-		e.started(r)
-		return nil
+// labelLimits returns the limits of texts like zone=1. Errors begin with what follows the name of
+// the flag.
+func labelLimits(texts []string) ([]cluster.LabelLimit, error) {
+	var out []cluster.LabelLimit
+	for _, text := range texts {
+		label, number, found := strings.Cut(text, "=")
+		if label = strings.TrimSpace(label); !found || label == "" {
+			return nil, fmt.Errorf(": %q is not LABEL=N; write something like topology.kubernetes.io/zone=1", text)
+		}
+		if slices.ContainsFunc(out, func(o cluster.LabelLimit) bool { return o.Label == label }) {
+			return nil, fmt.Errorf(": the label %s has two limits; leave one out", label)
+		}
+		most, err := limit.Parse(number)
+		if err != nil {
+			return nil, fmt.Errorf(" %s: %w", label, err)
+		}
+		out = append(out, cluster.LabelLimit{Label: label, Limit: most})
 	}
-	results := &upgradeResults{}
-	report, err := runWithDisplay(ctx, r, o.display(e.stdout, r.TargetHosts()).with(results), r.Do)
-	if report == nil {
-		return err
-	}
-	back, hint := err == nil && o.autoRollback.after(report), o.rerunHint(r)
-	if back {
-		hint = "" // the run ends here
-	}
-	outcome := firstError(err, finishRunWithHint(e, r, report, o.runOptions, hint))
-	if o.output == "text" {
-		results.print(e.stdout)
-	}
-	if back {
-		return rollBackUpgrade(ctx, e, runner, r.ID(), o)
-	}
-	if o.output == "text" {
-		printInventoryLine(e.stdout, r)
-	}
-	return outcome
-}
-
-// printInventoryLine says which line of the inventory the version of --to belongs to. As
-// long as the inventory has the older version, install refuses the downgrade.
-func printInventoryLine(w interface{ Write([]byte) (int, error) }, r *runs.Run) {
-	spec, err := project.KubernetesLine(r.Project.Inventory)
-	if r.Kubernetes == "" || err != nil || spec.Version == r.Kubernetes {
-		return
-	}
-	fmt.Fprintf(w, "%s: set kubernetes: %s there; until then deployer install refuses the older version\n", spec.Place, r.Kubernetes)
+	return out, nil
 }

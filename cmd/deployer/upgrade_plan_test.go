@@ -8,6 +8,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/limit"
+	"deployer/operations"
 )
 
 func TestPrintBatches(t *testing.T) {
@@ -18,7 +19,7 @@ func TestPrintBatches(t *testing.T) {
 		Spread:         "zone", Critical: []string{"m1", "w2", "w3"},
 	}
 	var out bytes.Buffer
-	printBatches(&out, c, upgradeOptions{batch: "50%", canary: 1}, limits, nil)
+	printBatches(&out, c, operations.UpgradeOptions{BatchSize: limit.Limit{Percent: 50, Share: true}, Canary: 1}, limits, nil)
 	want := `order:
   1. a verified snapshot of etcd, of a follower where there is one
   2. etcd: m1, one at a time

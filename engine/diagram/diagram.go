@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"deployer/engine/program"
+	"deployer/shortlist"
 )
 
 // Diagram is the drawing of a playbook: plays, their items, and arrows.
@@ -187,15 +188,8 @@ func (b *builder) arrows() {
 	for _, n := range b.needs {
 		text := fmt.Sprintf("needs %q on all hosts", n.need.Label.Name)
 		if n.need.Count > 0 {
-			text = fmt.Sprintf("needs %q on %s", n.need.Label.Name, plural(n.need.Count, "host"))
+			text = fmt.Sprintf("needs %q on %s", n.need.Label.Name, shortlist.Count(n.need.Count, "host"))
 		}
 		b.d.Arrows = append(b.d.Arrows, Arrow{From: b.labels[n.need.Label], To: n.to, Text: text})
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

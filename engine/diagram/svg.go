@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"deployer/shortlist"
 )
 
 // Sizes of the picture, in pixels.
@@ -68,7 +70,7 @@ func (d *Diagram) summary() string {
 	for i, p := range d.Plays {
 		names[i] = p.Name
 	}
-	return plural(len(d.Plays), "play") + ": " + strings.Join(names, ", ")
+	return shortlist.Count(len(d.Plays), "play") + ": " + strings.Join(names, ", ")
 }
 
 type svg struct {

@@ -8,6 +8,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/shortlist"
 	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/kube"
@@ -45,7 +46,7 @@ func (r *Report) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 		return change, nil
 	}
 	return change, &engine.Failure{
-		Message: fmt.Sprintf("the upgrade would fail on %s; nothing was changed", hostCount(report.Hosts(rows))),
+		Message: fmt.Sprintf("the upgrade would fail on %s; nothing was changed", shortlist.Count(report.Hosts(rows), "host")),
 		Detail:  report.Table(rows),
 	}
 }
@@ -53,13 +54,6 @@ func (r *Report) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 // Apply does nothing: Check never returns a needed change.
 func (*Report) Apply(context.Context, engine.ActionContext, engine.Change) (engine.Output, error) {
 	return nil, nil
-}
-
-func hostCount(n int) string {
-	if n == 1 {
-		return "1 host"
-	}
-	return fmt.Sprintf("%d hosts", n)
 }
 
 // rows returns a row for each problem.

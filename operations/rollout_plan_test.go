@@ -1,7 +1,6 @@
-package main
+package operations
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 
+	"deployer/cluster"
+	"deployer/limit"
 	"deployer/project"
 )
 
@@ -54,10 +54,7 @@ func rolloutPlanFile(t *testing.T, text string) string {
 // TestRolloutPlanSetsOptions: the file has the limits of the upgrade, and flags replace
 // them.
 func TestRolloutPlanSetsOptions(t *testing.T) {
-	var o upgradeOptions
-	cmd := &cobra.Command{}
-	upgradeFlags(cmd, &o)
-	o.rolloutFile = rolloutPlanFile(t, `
+	plan, err := ReadRolloutPlan(rolloutPlanFile(t, `
 steps:
   - {name: pilot, hosts: n1}
   - parallel:
@@ -71,15 +68,15 @@ pause: true
 max_unavailable: {rack: 1}
 spread: zone
 critical: [n5]
-`)
-	if err := cmd.Flags().Parse([]string{"--batch-size", "4", "--spread", "rack"}); err != nil {
+`))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.readRollout(cmd.Flags()); err != nil {
-		t.Fatal(err)
-	}
-	if o.batch != "4" || o.spread != "rack" || o.maxFail != "3" || o.canary != 2 || o.soak != 90*time.Second || !o.pause ||
-		strings.Join(o.maxUnavailable, ",") != "rack=1" || strings.Join(o.critical, ",") != "n5" {
+	o := DefaultUpgrade()
+	o.BatchSize, o.Spread = limit.Limit{Count: 4}, "rack"
+	plan.Replace(&o, func(flag string) bool { return flag == "batch-size" || flag == "spread" })
+	limits := UpgradeLimits{MaxUnavailable: []cluster.LabelLimit{{Label: "rack", Limit: limit.Limit{Count: 1}}}, Spread: "rack", Critical: []string{"n5"}}
+	if o.BatchSize.Count != 4 || o.MaxFail.Count != 3 || o.Canary != 2 || o.Soak != 90*time.Second || !o.Pause || !cmp.Equal(o.UpgradeLimits, limits) {
 		t.Errorf("the options are %+v", o)
 	}
 	want := []any{
@@ -89,19 +86,8 @@ critical: [n5]
 			map[string]any{"hosts": []any{"n5"}, "max_parallel": "1"},
 		}},
 	}
-	if diff := cmp.Diff(want, o.plan.vars()); diff != "" {
+	if diff := cmp.Diff(want, plan.vars()); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	p := planProject(t)
-	steps, err := o.plan.resolve(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	printSteps(&out, p.Cluster, steps)
-	text := "     step 1, pilot: n1\n     step 2: n[2:3], at most 1 at a time, 1 may fail\n     beside it: n5, at most 1 at a time\n     then the others: n4, n6\n"
-	if diff := cmp.Diff(text, out.String()); diff != "" {
-		t.Errorf("printed (-want +got):\n%s", diff)
 	}
 }
 
@@ -117,15 +103,15 @@ func TestRolloutPlanErrors(t *testing.T) {
 		"a master":             {"steps:\n  - hosts: m1\n", `rollout.yaml:2:12: hosts: pattern "m1" matches no minion`},
 		"a wrong share":        {"steps: [{hosts: n1, max_fail: lots}]\n", `"lots" is not a number of hosts`},
 	} {
-		plan, err := readRolloutPlan(rolloutPlanFile(t, tt.text))
+		plan, err := ReadRolloutPlan(rolloutPlanFile(t, tt.text))
 		if err == nil {
-			_, err = plan.resolve(p)
+			_, err = plan.Resolve(p)
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 	}
-	if _, err := readRolloutPlan("/nonexistent/rollout.yaml"); err == nil || !strings.Contains(err.Error(), "--rollout") {
+	if _, err := ReadRolloutPlan("/nonexistent/rollout.yaml"); err == nil || !strings.Contains(err.Error(), "--rollout") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 }

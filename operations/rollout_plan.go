@@ -1,26 +1,22 @@
-package main
+package operations
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"deployer/cluster"
-	"deployer/inventory"
 	"deployer/limit"
 	"deployer/project"
 	"deployer/strictyaml"
 )
 
-// rolloutPlan is the file of upgrade --rollout: the order in which an upgrade reaches the
+// RolloutPlan is the file of upgrade --rollout: the order in which an upgrade reaches the
 // minions, and its limits. A flag that is given replaces the key of the same name.
-type rolloutPlan struct {
-	Steps          []rolloutStep               `yaml:"steps" doc:"parts of the minions, changed one after the other; minions in no step come last"`
+type RolloutPlan struct {
+	Steps          []RolloutStep               `yaml:"steps" doc:"parts of the minions, changed one after the other; minions in no step come last"`
 	BatchSize      *limit.Limit                `yaml:"batch_size" doc:"as --batch-size"`
 	MaxFail        *limit.Limit                `yaml:"max_fail" doc:"as --max-fail"`
 	Canary         *int                        `yaml:"canary" doc:"as --canary"`
@@ -32,14 +28,14 @@ type rolloutPlan struct {
 	file           string
 }
 
-// rolloutStep is a group of hosts, or several that are changed side by side.
-type rolloutStep struct {
-	rolloutGroup
-	Parallel []rolloutGroup `yaml:"parallel" doc:"groups that are changed side by side, instead of hosts"`
+// RolloutStep is a group of hosts, or several that are changed side by side.
+type RolloutStep struct {
+	RolloutGroup
+	Parallel []RolloutGroup `yaml:"parallel" doc:"groups that are changed side by side, instead of hosts"`
 }
 
-// rolloutGroup are hosts with limits of their own.
-type rolloutGroup struct {
+// RolloutGroup are hosts with limits of their own.
+type RolloutGroup struct {
 	Name      string                               `yaml:"name" doc:"for people"`
 	Hosts     strictyaml.Section[strictyaml.Texts] `yaml:"hosts" doc:"group or pattern of hosts, or a list of them"`
 	BatchSize *limit.Limit                         `yaml:"batch_size" doc:"maximum number or share of the group in work at the same time, beside the batch size of the upgrade"`
@@ -47,16 +43,16 @@ type rolloutGroup struct {
 }
 
 // groups returns the groups of a step.
-func (s rolloutStep) groups() []rolloutGroup {
+func (s RolloutStep) groups() []RolloutGroup {
 	if len(s.Parallel) > 0 {
 		return s.Parallel
 	}
-	return []rolloutGroup{s.rolloutGroup}
+	return []RolloutGroup{s.RolloutGroup}
 }
 
-// readRolloutPlan reads a file. Errors name its lines.
-func readRolloutPlan(file string) (rolloutPlan, error) {
-	out := rolloutPlan{file: file}
+// ReadRolloutPlan reads a file. Errors name its lines.
+func ReadRolloutPlan(file string) (RolloutPlan, error) {
+	out := RolloutPlan{file: file}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return out, fmt.Errorf("--rollout: %w", err)
@@ -84,40 +80,38 @@ func readRolloutPlan(file string) (rolloutPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// apply sets the options that the file has and no flag.
-func (r rolloutPlan) apply(o *upgradeOptions, flags *pflag.FlagSet) {
-	free := func(flag string) bool { return !flags.Changed(flag) }
-	if r.BatchSize != nil && free("batch-size") {
-		o.batch = r.BatchSize.String()
-	}
-	if r.MaxFail != nil && free("max-fail") {
-		o.maxFail = r.MaxFail.String()
-	}
-	if r.Canary != nil && free("canary") {
-		o.canary = *r.Canary
-	}
-	if r.Soak != nil && free("soak") {
-		o.soak = *r.Soak
-	}
-	if r.Pause != nil && free("pause") {
-		o.pause = *r.Pause
-	}
-	if free("max-unavailable") {
+// Replace sets the options that the file has. given reports whether the caller has set the option
+// of a flag, which stays then.
+func (r RolloutPlan) Replace(o *UpgradeOptions, given func(flag string) bool) {
+	o.Rollout = r
+	replace(&o.BatchSize, r.BatchSize, given("batch-size"))
+	replace(&o.MaxFail, r.MaxFail, given("max-fail"))
+	replace(&o.Canary, r.Canary, given("canary"))
+	replace(&o.Soak, r.Soak, given("soak"))
+	replace(&o.Pause, r.Pause, given("pause"))
+	if !given("max-unavailable") {
 		for _, e := range r.MaxUnavailable {
-			o.maxUnavailable = append(o.maxUnavailable, e.Key+"="+e.Value.String())
+			o.MaxUnavailable = append(o.MaxUnavailable, cluster.LabelLimit{Label: e.Key, Limit: e.Value})
 		}
 	}
-	if r.Spread != "" && free("spread") {
-		o.spread = r.Spread
+	if r.Spread != "" && !given("spread") {
+		o.Spread = r.Spread
 	}
-	if len(r.Critical) > 0 && free("critical") {
-		o.critical = r.Critical
+	if len(r.Critical) > 0 && !given("critical") {
+		o.Critical = r.Critical
+	}
+}
+
+// replace sets an option to the value of the file, if there is one and the caller gave none.
+func replace[T any](option, value *T, given bool) {
+	if value != nil && !given {
+		*option = *value
 	}
 }
 
 // vars returns the steps as the variable upgrade_steps of the playbook.
-func (r rolloutPlan) vars() []any {
-	group := func(g rolloutGroup) map[string]any {
+func (r RolloutPlan) vars() []any {
+	group := func(g RolloutGroup) map[string]any {
 		hosts := []any{}
 		for _, h := range g.Hosts.Value {
 			hosts = append(hosts, h)
@@ -134,7 +128,7 @@ func (r rolloutPlan) vars() []any {
 	out := []any{}
 	for _, s := range r.Steps {
 		if len(s.Parallel) == 0 {
-			out = append(out, group(s.rolloutGroup))
+			out = append(out, group(s.RolloutGroup))
 			continue
 		}
 		var side []any
@@ -146,23 +140,23 @@ func (r rolloutPlan) vars() []any {
 	return out
 }
 
-// stepHosts are the minions of a group.
-type stepHosts struct {
-	rolloutGroup
-	minions []string
+// StepHosts are the minions of a group.
+type StepHosts struct {
+	RolloutGroup
+	Minions []string
 }
 
-// resolve returns the minions of each group of each step. Groups without minions are
-// errors: they are typing errors, or hosts that are changed as masters.
-func (r rolloutPlan) resolve(p *project.Project) ([][]stepHosts, error) {
-	minions := minionsOf(p.Cluster)
+// Resolve returns the minions of each group of each step. Groups without minions are
+// a *project.UserError: they are typing errors, or hosts that are changed as masters.
+func (r RolloutPlan) Resolve(p *project.Project) ([][]StepHosts, error) {
+	minions := PlainMinions(p.Cluster)
 	left := slices.Clone(minions)
-	var out [][]stepHosts
+	var out [][]StepHosts
 	var errs []error
 	for _, s := range r.Steps {
-		var step []stepHosts
+		var step []StepHosts
 		for _, g := range s.groups() {
-			one := stepHosts{rolloutGroup: g}
+			one := StepHosts{RolloutGroup: g}
 			for _, pattern := range g.Hosts.Value {
 				hosts, err := p.Match(pattern)
 				if err == nil && !slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(minions, h) }) {
@@ -174,7 +168,7 @@ func (r rolloutPlan) resolve(p *project.Project) ([][]stepHosts, error) {
 				for _, h := range hosts {
 					if i := slices.Index(left, h); i >= 0 {
 						left = slices.Delete(left, i, i+1)
-						one.minions = append(one.minions, h)
+						one.Minions = append(one.Minions, h)
 					}
 				}
 			}
@@ -183,40 +177,12 @@ func (r rolloutPlan) resolve(p *project.Project) ([][]stepHosts, error) {
 		out = append(out, step)
 	}
 	if len(errs) > 0 {
-		return nil, usageError(errors.Join(errs...))
+		return nil, project.AsUserError(errors.Join(errs...))
 	}
 	return out, nil
 }
 
-// minionsOf returns the minions that are no masters.
-func minionsOf(c *cluster.Cluster) []string {
+// PlainMinions returns the minions that are no masters, which an upgrade changes after the masters.
+func PlainMinions(c *cluster.Cluster) []string {
 	return slices.DeleteFunc(slices.Clone(c.Minions), func(name string) bool { return c.Nodes[name].IsMaster })
-}
-
-// printSteps prints the hosts of each step with their limits.
-func printSteps(w io.Writer, c *cluster.Cluster, steps [][]stepHosts) {
-	left := minionsOf(c)
-	for i, step := range steps {
-		for j, g := range step {
-			place := fmt.Sprintf("step %d", i+1)
-			if j > 0 {
-				place = "beside it"
-			}
-			if g.Name != "" {
-				place += ", " + g.Name
-			}
-			line := fmt.Sprintf("     %s: %s", place, inventory.CompressText(g.minions))
-			if g.BatchSize != nil {
-				line += fmt.Sprintf(", at most %d at a time", max(g.BatchSize.Of(len(g.minions)), 1))
-			}
-			if g.MaxFail != nil {
-				line += fmt.Sprintf(", %d may fail", g.MaxFail.Of(len(g.minions)))
-			}
-			fmt.Fprintln(w, line)
-			left = slices.DeleteFunc(left, func(h string) bool { return slices.Contains(g.minions, h) })
-		}
-	}
-	if len(steps) > 0 && len(left) > 0 {
-		fmt.Fprintf(w, "     then the others: %s\n", inventory.CompressText(left))
-	}
 }
