@@ -190,9 +190,17 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 90m ./test/networks
+	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)' ./test/networks
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
+
+# Networks of others, whose programs are built from Go modules of their own.
+E2E_OWN := TestKubeRouter|TestManifestsOfCalico
+
+.PHONY: e2e-own-networks
+e2e-own-networks: build packages ## kube-router and Calico's own manifests as add-ons (needs root, and a module proxy)
+	bin/deployer artifacts build --with calico --kubernetes v1.36.3,v1.35.4
+	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_OWN)' ./test/networks
 
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)
