@@ -166,12 +166,14 @@ clusters whose network plugin it is, and the conformance tests of Kubernetes wit
 				return err
 			}
 			options.Progress = buildProgress(e.stderr)
-			index, err := build.Build(cmd.Context(), catalogue, options)
-			if err != nil {
+			return untilInterrupt(cmd.Context(), func(ctx context.Context) error {
+				index, err := build.Build(ctx, catalogue, options)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.stdout, "%d artifacts in %s\n", len(index.Entries), options.Dir)
 				return err
-			}
-			_, err = fmt.Fprintf(e.stdout, "%d artifacts in %s\n", len(index.Entries), options.Dir)
-			return err
+			})
 		},
 	}
 	cmd.Flags().StringVar(&options.Dir, "dir", "", "directory to build into (default: artifacts-src in deployer's cache)")

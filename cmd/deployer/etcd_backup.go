@@ -116,7 +116,7 @@ and a master must be left.`,
 			if err := firstError(err, backupOutcome(done, results.Found().Host())); err != nil || remote == nil {
 				return err
 			}
-			return transfer(cmd.Context(), func(ctx context.Context) error { return remote.upload(ctx, e.stderr) })
+			return untilInterrupt(cmd.Context(), func(ctx context.Context) error { return remote.upload(ctx, e.stderr) })
 		},
 	}
 	runFlags(cmd, &o)

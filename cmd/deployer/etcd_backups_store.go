@@ -29,7 +29,7 @@ func backupsInStore(ctx context.Context, c *cluster.Cluster, place string) (*bac
 		return nil, err
 	}
 	var list *backupList
-	err = transfer(ctx, func(ctx context.Context) error {
+	err = untilInterrupt(ctx, func(ctx context.Context) error {
 		objects, err := store.List(ctx, below)
 		if err != nil {
 			return err

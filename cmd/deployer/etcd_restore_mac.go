@@ -32,7 +32,7 @@ func (o *restoreOptions) loadMAC(ctx context.Context, w io.Writer, c *cluster.Cl
 		if err != nil {
 			return err
 		}
-		if err := transfer(ctx, func(ctx context.Context) error { return o.readStoredMAC(ctx, store, at) }); err != nil {
+		if err := untilInterrupt(ctx, func(ctx context.Context) error { return o.readStoredMAC(ctx, store, at) }); err != nil {
 			return err
 		}
 	case o.host(c) != "":

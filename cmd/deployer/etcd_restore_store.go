@@ -54,7 +54,7 @@ func (o *restoreOptions) fetchFromStore(ctx context.Context, c *cluster.Cluster,
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
-		if err := transfer(ctx, func(ctx context.Context) error { return store.Download(ctx, from, file, f.limit) }); err != nil {
+		if err := untilInterrupt(ctx, func(ctx context.Context) error { return store.Download(ctx, from, file, f.limit) }); err != nil {
 			return err
 		}
 		*f.path, fetched = file, append(fetched, file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -23,18 +24,20 @@ lists when they are not in it; --changed takes those of a package from apt's lis
 again, and builds every image with that package and all images based on it.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			total := 0
-			err := flags.each(func(catalogue *images.Catalogue, options build.Options) error {
-				options.Kubernetes, options.Names, options.Changed = kubernetes, names, changed
-				options.Progress = buildProgress(e.stderr)
-				if err := limitToChanged(&options); err != nil {
-					return err
-				}
-				count := countBuilt(&options)
-				if _, err := build.Build(cmd.Context(), catalogue, options); err != nil {
-					return err
-				}
-				total += *count
-				return nil
+			err := untilInterrupt(cmd.Context(), func(ctx context.Context) error {
+				return flags.each(func(catalogue *images.Catalogue, options build.Options) error {
+					options.Kubernetes, options.Names, options.Changed = kubernetes, names, changed
+					options.Progress = buildProgress(e.stderr)
+					if err := limitToChanged(&options); err != nil {
+						return err
+					}
+					count := countBuilt(&options)
+					if _, err := build.Build(ctx, catalogue, options); err != nil {
+						return err
+					}
+					total += *count
+					return nil
+				})
 			})
 			if err == nil {
 				_, err = fmt.Fprintf(e.stdout, "%d images built\n", total)

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"deployer/cluster"
 	"deployer/objectstore"
@@ -27,15 +23,4 @@ func openObjectStore(c *cluster.Cluster) (*objectstore.Store, error) {
 		return nil, usageError(err)
 	}
 	return store, nil
-}
-
-// transfer calls do, whose context the first interrupt of the user cancels.
-func transfer(ctx context.Context, do func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := do(ctx)
-	if errors.Is(err, context.Canceled) {
-		return &exitError{exitInterrupted, err}
-	}
-	return err
 }

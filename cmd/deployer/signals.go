@@ -40,3 +40,15 @@ func signals(ctx context.Context) (context.Context, <-chan struct{}, func()) {
 		cancel(nil)
 	}
 }
+
+// untilInterrupt calls do with a context that the first interrupt cancels, for work that is no run.
+// Programs that do has started are in process groups of their own, so only the context ends them.
+func untilInterrupt(ctx context.Context, do func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return &exitError{exitInterrupted, err}
+	}
+	return err
+}
