@@ -95,6 +95,7 @@ func Actions() []engine.Kind {
 		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
 		{Name: "calico_routers", Doc: "Writes the BGPPeers, BGPFilters and passwords of Calico for the sessions with routers outside of the cluster.", Internal: true, New: func() any { return &calico.Routers{} }},
 		{Name: "calico_blocks", Doc: "Gives nodes the blocks of Calico in their ranges of pod addresses, while the network plugin changes.", Internal: true, New: func() any { return &calico.Blocks{} }},
+		{Name: "calico_leave", Doc: "Prepares a cluster for the replacement of Calico by the network plugin bgp, and removes the objects of Calico at the end.", Internal: true, New: func() any { return &calico.Leave{} }},
 		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
 		{Name: "network_objects", Doc: "Reads the ranges of nodes, and Calico's pools and blocks, from the Kubernetes API.", Internal: true, New: func() any { return &networkobjects.Objects{} }},
 		{Name: "kube_ready", Doc: "Waits until a master's API server is ready.", New: func() any { return kube.NewAPIReady() }},

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"deployer/cluster"
 	"deployer/engine"
 	"deployer/shortlist"
 	"deployer/tasks/control/actionctx"
@@ -34,8 +33,11 @@ type Blocks struct {
 	End bool `yaml:"end" doc:"End the change: nodes may take further blocks when all run Calico. Default false: give the nodes their blocks."`
 }
 
-// addressAnnotation is set by calico-node at its start (node/pkg/lifecycle/startup).
-const addressAnnotation = "projectcalico.org/IPv4Address"
+// Annotations that calico-node sets at its start (node/pkg/lifecycle/startup).
+const (
+	addressAnnotation     = annotationPrefix + "IPv4Address"
+	addressAnnotationIPv6 = annotationPrefix + "IPv6Address"
+)
 
 // maxNames is the maximum number of names in a message.
 const maxNames = 10
@@ -65,31 +67,31 @@ func (b *Blocks) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 	if b.End {
 		return b.end(ctx, actx, client, nodes)
 	}
-	return b.begin(ctx, actx, client, nodes, c.Network.Calico.Pools[0].BlockSize)
+	pools, err := poolsOf(c)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return b.begin(ctx, actx, client, nodes, pools)
 }
 
-func (b *Blocks) begin(ctx context.Context, actx engine.ActionContext, client *kube.Client, nodes []corev1.Node, size int) (engine.Change, error) {
+func (b *Blocks) begin(ctx context.Context, actx engine.ActionContext, client *kube.Client, nodes []corev1.Node, pools []pool) (engine.Change, error) {
 	has, err := affinities(ctx, client)
 	if err != nil && !(actx.CheckOnly() && kube.IsUnknownKind(err)) {
 		return engine.Change{}, err
 	}
 	served := err == nil
-	missing, most, err := missingBlocks(nodes, has, size)
+	share, err := shareBlocks(nodes, has, pools)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	plan, change := &blocksPlan{}, engine.Change{}
-	for _, node := range missing {
-		names := make([]string, 0, len(node.blocks))
-		for _, block := range node.blocks {
-			names = append(names, block.String())
-			plan.create = append(plan.create, blockObjects(node.name, block)...)
-		}
-		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectObject, Target: "IPAMBlock " + strings.Join(names, ", "), Action: "give to node " + node.name})
+	if len(share.foreign) > 0 {
+		block := share.foreign[0]
+		return engine.Change{}, fmt.Errorf("node %s has the block %s, which is in the range of another node: end its pods with addresses of this block, then delete the BlockAffinity", has[block], block)
 	}
-	config := ipamConfig(most)
+	plan, change := &blocksPlan{}, engine.Change{}
+	plan.create, change.Effects = share.give()
 	if served {
-		planned, err := kube.Plan(ctx, client, []*unstructured.Unstructured{config}, true)
+		planned, err := kube.Plan(ctx, client, []*unstructured.Unstructured{frozenConfig()}, true)
 		if err != nil {
 			return engine.Change{}, err
 		}
@@ -100,37 +102,6 @@ func (b *Blocks) begin(ctx context.Context, actx engine.ActionContext, client *k
 	}
 	change.Needed, change.CheckState = len(change.Effects) > 0, plan
 	return change, nil
-}
-
-// nodeBlocks are blocks of a node.
-type nodeBlocks struct {
-	name   string
-	blocks []netip.Prefix
-}
-
-// missingBlocks returns the blocks in the ranges of nodes that no node has, and the number of blocks of
-// the largest range. It fails when another node has one.
-func missingBlocks(nodes []corev1.Node, has map[string]string, size int) (missing []nodeBlocks, most int, err error) {
-	for _, node := range nodes {
-		blocks, err := cluster.CalicoBlocks(node.Spec.PodCIDR, size)
-		if err != nil {
-			return nil, 0, fmt.Errorf("node %s: %w", node.Name, err)
-		}
-		most = max(most, len(blocks))
-		lacks := nodeBlocks{name: node.Name}
-		for _, block := range blocks {
-			switch owner, taken := has[block.String()]; {
-			case !taken:
-				lacks.blocks = append(lacks.blocks, block)
-			case owner != node.Name:
-				return nil, 0, fmt.Errorf("node %s has the block %s, which is in the range %s of node %s: end its pods with addresses of this block, then delete the BlockAffinity", owner, block, node.Spec.PodCIDR, node.Name)
-			}
-		}
-		if len(lacks.blocks) > 0 {
-			missing = append(missing, lacks)
-		}
-	}
-	return missing, most, nil
 }
 
 func (b *Blocks) end(ctx context.Context, actx engine.ActionContext, client *kube.Client, nodes []corev1.Node) (engine.Change, error) {
@@ -233,7 +204,7 @@ func byNode(owners map[string]string, announces func(node string) bool) map[stri
 // writes them (libcalico-go lib/backend/k8s/resources/ipam_affinity.go and ipam_block.go). The block
 // comes first: Calico removes an affinity without its block.
 func blockObjects(node string, block netip.Prefix) []*unstructured.Unstructured {
-	name := strings.NewReplacer(".", "-", ":", "-", "/", "-").Replace(block.String())
+	name := blockName(block.String())
 	size := 1 << (block.Addr().BitLen() - block.Bits())
 	free, allocations := make([]any, size), make([]any, size)
 	for i := range free {
@@ -252,6 +223,11 @@ func blockObjects(node string, block netip.Prefix) []*unstructured.Unstructured 
 	return []*unstructured.Unstructured{ipam, affinity}
 }
 
+// blockName returns the name of the object of a block.
+func blockName(block string) string {
+	return strings.NewReplacer(".", "-", ":", "-", "/", "-").Replace(block)
+}
+
 // maxObjectName is the maximum length of an object's name in bytes (RFC 1123, a subdomain).
 const maxObjectName = 253
 
@@ -265,12 +241,4 @@ func affinityName(node, block string) string {
 	const hashed = 11 // hexadecimal digits; two hyphens separate the three parts
 	hash := sha256.Sum256([]byte(node + "+" + block))
 	return node[:maxObjectName-1-len(block)-hashed-2] + "-" + block + "-" + hex.EncodeToString(hash[:])[:hashed]
-}
-
-// ipamConfig keeps nodes to their own blocks: none takes addresses of another node's block, or more
-// blocks than the largest range has.
-func ipamConfig(blocks int) *unstructured.Unstructured {
-	return object("IPAMConfig", "default", map[string]any{
-		"strictAffinity": true, "maxBlocksPerHost": int64(blocks), "autoAllocateBlocks": true,
-	})
 }

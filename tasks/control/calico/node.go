@@ -20,6 +20,7 @@ type Node struct {
 	// Routers may be empty: then the node has no sessions with routers.
 	Routers map[string]string `yaml:"routers" rule:"label" keys:"label-key" doc:"Labels by which the node has sessions with routers, as calico_routers returns them; others of these labels are removed. Default: unchanged."`
 	Clients bool              `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
+	Ended   bool              `yaml:"ended" doc:"Calico does not run on the node any more: remove the addresses by which the others have sessions with it; default false."`
 }
 
 // Check compares the annotations and labels of the node.
@@ -34,6 +35,9 @@ func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		if *n.Reflector {
 			effect.Action = "make it a route reflector"
 		}
+	}
+	if n.Ended {
+		effect.Action = "remove the addresses of its BGP sessions"
 	}
 	if n.Routers != nil {
 		effect.Action = "set the labels of its sessions with routers"
@@ -51,14 +55,7 @@ func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(patch)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := client.Patch(ctx, kube.NodeKind(), "", actx.Host(), text, kube.Manager); err != nil {
-		return nil, fmt.Errorf("patching node %s: %w", actx.Host(), err)
-	}
-	return nil, nil
+	return nil, patchNode(ctx, client, actx.Host(), patch)
 }
 
 // patch returns the patch of the node; nil when it is as wanted, and in a dry run before it exists.
@@ -81,10 +78,40 @@ func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string
 	if err != nil {
 		return nil, err
 	}
+	if n.Ended {
+		return endedPatch(node.Annotations), nil
+	}
 	var clients []string
 	if n.Clients {
 		clients = append([]string{}, c.WantedCalicoRoutes().Clients[actx.Host()]...)
 		slices.Sort(clients)
 	}
 	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, clients, n.Routers), nil
+}
+
+// endedPatch returns the JSON merge patch that removes the addresses of calico-node, which sets them at
+// its start; nil when there are none.
+func endedPatch(annotations map[string]string) map[string]any {
+	removed := map[string]any{}
+	for _, key := range []string{addressAnnotation, addressAnnotationIPv6} {
+		if _, has := annotations[key]; has {
+			removed[key] = nil
+		}
+	}
+	if len(removed) == 0 {
+		return nil
+	}
+	return map[string]any{"metadata": map[string]any{"annotations": removed}}
+}
+
+// patchNode patches a node with a JSON merge patch.
+func patchNode(ctx context.Context, client *kube.Client, name string, patch map[string]any) error {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Patch(ctx, kube.NodeKind(), "", name, text, kube.Manager); err != nil {
+		return fmt.Errorf("patching node %s: %w", name, err)
+	}
+	return nil
 }

@@ -16,7 +16,9 @@ const (
 	apiVersion = "crd.projectcalico.org/v1"
 	// clusterIDAnnotation makes a node a route reflector (libcalico-go
 	// lib/backend/k8s/resources/node.go).
-	clusterIDAnnotation = "projectcalico.org/RouteReflectorClusterID"
+	clusterIDAnnotation = annotationPrefix + "RouteReflectorClusterID"
+	// annotationPrefix is the prefix of all annotations that Calico writes to nodes.
+	annotationPrefix = "projectcalico.org/"
 	// reflectorLabel is the label of a reflector, whose value is its name.
 	reflectorLabel = "deployer/reflector"
 	// clientPrefix is the prefix of the labels of a reflector's clients, whose name follows.
