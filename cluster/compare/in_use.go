@@ -17,10 +17,16 @@ type InUse struct {
 	Services *ServicesInUse
 	// Pools are Calico's pools; nil when no API server answers, and without Calico.
 	Pools []PoolInUse
+	// Blocks and Policies are read by a run of network change-plugin only. Policies are the names of
+	// NetworkPolicies, and of objects of Calico that others than deployer have written, with their kinds.
+	Blocks   []BlockInUse
+	Policies []string
 	// Leaving are the nodes and members that the run takes out of the cluster.
 	Leaving []string
 	// ChangesPlugin is true for a run that replaces the network plugin of nodes in use.
 	ChangesPlugin bool
+	// DropsPolicies is true when the user accepts that no policy is enforced any more.
+	DropsPolicies bool
 }
 
 // HostInUse is what the files of a host say about the components that run there. An empty

@@ -93,8 +93,8 @@ func podCapacity(want *cluster.Cluster, found InUse) []Conflict {
 }
 
 // Warnings returns what people should know of a run that may change the cluster: nodes keep their
-// pod ranges when node_prefix changes, and one of them has too few addresses for the pods that
-// its kubelet accepts already.
+// pod ranges when node_prefix changes, one of them has too few addresses for the pods that its
+// kubelet accepts already, and policies end with Calico.
 func Warnings(want *cluster.Cluster, found InUse) []string {
 	var kept, full []string
 	for _, k := range keptRanges(want, found) {
@@ -111,5 +111,5 @@ func Warnings(want *cluster.Cluster, found InUse) []string {
 		out = append(out, fmt.Sprintf("kubelets may start more pods than the ranges of their nodes have addresses, and those stay in ContainerCreating: %s; "+
 			"lower max_pods, or maxPods in the overrides of these hosts, or let each node leave and join again", shortlist.Texts(full, maxNames)))
 	}
-	return out
+	return append(out, droppedPolicies(want, found)...)
 }

@@ -14,21 +14,23 @@ const changePlugin = "deployer network change-plugin"
 
 // pluginChange returns the conflict of network.plugin, or else of network.cni, with what nodes in
 // use have. Pods that run stay connected by the former plugin, and pods of both on one node do not
-// reach each other. Only a run of change-plugin replaces the plugin, and only bgp by calico.
+// reach each other. Only a run of change-plugin replaces the plugin: bgp by calico, or calico by bgp.
 func pluginChange(want *cluster.Cluster, found InUse) []Conflict {
 	others, had := otherPlugin(want, found)
 	switch {
 	case len(others) == 0:
 		return cniChange(want, found)
-	case had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico && found.ChangesPlugin:
+	case found.ChangesPlugin && had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico:
 		return calicoInPlaceOfBGP(want, found)
+	case found.ChangesPlugin && had == cluster.PluginCalico && want.Network.Plugin == cluster.PluginBGP:
+		return bgpInPlaceOfCalico(want, found)
 	}
 	c := Conflict{
 		Subject: "network.plugin",
 		Detail:  fmt.Sprintf("network.plugin is %s, and %s installed with %s: pods that run would keep their former network, and lose their routes", want.Network.Plugin, subject(want, found, others), had),
 		Fix:     "restore network.plugin; another plugin needs a new cluster",
 	}
-	if had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico {
+	if had != cluster.PluginNone && want.Network.Plugin != cluster.PluginNone {
 		c.Fix = "restore network.plugin, or change it with " + changePlugin + ", which drains one node after the other and starts its pods again"
 	}
 	return []Conflict{c}
@@ -72,17 +74,25 @@ func subject(want *cluster.Cluster, found InUse, others []string) string {
 // reach each other by routes to the ranges of nodes, so a node keeps its range, as blocks of Calico, and
 // packets travel as they are.
 func calicoInPlaceOfBGP(want *cluster.Cluster, found InUse) []Conflict {
-	pool := want.Network.Calico.Pools[0]
-	switch {
-	case pool.IPIPMode != "Never" || pool.VXLANMode != "Never":
+	if slices.ContainsFunc(want.Network.Calico.Pools, func(p cluster.ResolvedPool) bool { return p.IPIPMode != "Never" || p.VXLANMode != "Never" }) {
 		return []Conflict{{
 			Subject: "network.calico",
 			Detail:  "the inventory encapsulates the packets of pods, and nodes with the plugin bgp send and take them as they are",
 			Fix:     "set network.calico.encapsulation: none; a cluster in use cannot get an encapsulation",
 		}}
+	}
+	if c := notYet(want); c != nil {
+		return c
+	}
+	return blocksOfRanges(want, found)
+}
+
+// notYet returns the conflict of two families, or of routers, with a change of the plugin.
+func notYet(want *cluster.Cluster) []Conflict {
+	switch {
 	case len(want.PodCIDRs) > 1:
 		return []Conflict{{
-			Subject: "network.calico",
+			Subject: "network.plugin",
 			Detail:  "pods have addresses of two families, and network change-plugin changes pods of one",
 			Fix:     "restore network.plugin; another plugin needs a new cluster",
 		}}
@@ -93,15 +103,23 @@ func calicoInPlaceOfBGP(want *cluster.Cluster, found InUse) []Conflict {
 			Fix:     "restore network.plugin, or take the routers out of network.bgp.peers, install, change the plugin, and put them back",
 		}}
 	}
-	return blocksOfRanges(want, found, pool.BlockSize)
+	return nil
 }
 
-// blocksOfRanges returns the conflict of a block size with ranges of nodes that are smaller.
-func blocksOfRanges(want *cluster.Cluster, found InUse, blockSize int) []Conflict {
+// blocksOfRanges returns the conflict of block sizes with ranges of nodes that are smaller.
+func blocksOfRanges(want *cluster.Cluster, found InUse) []Conflict {
 	var small []string
+	size := 0
 	for _, n := range rangesInUse(want, found) {
-		if r, err := netip.ParsePrefix(n.PodCIDR); err == nil && want.Nodes[n.Name].IsNode && r.Bits() > blockSize {
-			small = append(small, n.Name+" "+n.PodCIDR)
+		for _, r := range prefixes(cluster.SplitList(n.PodCIDR)) {
+			for _, pool := range want.Network.Calico.Pools {
+				if !slices.ContainsFunc(prefixes([]string{pool.CIDR}), func(p netip.Prefix) bool { return contains(p, r) }) {
+					continue
+				}
+				if want.Nodes[n.Name].IsNode && r.Bits() > pool.BlockSize {
+					small, size = append(small, n.Name+" "+r.String()), pool.BlockSize
+				}
+			}
 		}
 	}
 	if len(small) == 0 {
@@ -109,8 +127,8 @@ func blocksOfRanges(want *cluster.Cluster, found InUse, blockSize int) []Conflic
 	}
 	return []Conflict{{
 		Subject: "network.calico",
-		Detail:  fmt.Sprintf("a block of Calico (/%d) is larger than the range of a node: %s", blockSize, shortlist.Names(small, maxNames)),
-		Fix:     "set network.calico.block_size to at least the prefix length of these ranges",
+		Detail:  fmt.Sprintf("a block of Calico (/%d) is larger than the range of a node: %s", size, shortlist.Names(small, maxNames)),
+		Fix:     "set network.calico.block_size, for IPv6 block_size_ipv6, to at least the prefix length of these ranges",
 	}}
 }
 

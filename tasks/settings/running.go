@@ -85,14 +85,19 @@ func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, erro
 	}), nil
 }
 
-// plugin returns the network plugin with which deployer has made the host a node: bgp has a
-// configuration of BIRD, calico a kubeconfig of Calico, none has no file of its own. It is empty on
-// a host without a kubelet. These files are there when the kubelet is installed.
+// plugin returns the network plugin with which deployer has made the host a node: the former one
+// while it changes, bgp has a configuration of BIRD, calico a kubeconfig of Calico, none has no file of
+// its own. It is empty on a host without a kubelet. These files are there when the kubelet is installed.
 func plugin(sys engine.System, isNode bool) string {
+	former := strings.TrimSpace(read(sys, formerPlugin))
 	switch {
 	case !isNode:
 		return ""
-	case read(sys, birdConfig) != "" || read(sys, cniConfig) != "" || read(sys, formerPlugin) != "":
+	case former == "calico":
+		return former
+	case former != "":
+		return "bgp"
+	case read(sys, birdConfig) != "" || read(sys, cniConfig) != "":
 		return "bgp"
 	case read(sys, calicoAccess) != "":
 		return "calico"

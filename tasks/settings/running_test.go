@@ -48,6 +48,12 @@ func TestRunning(t *testing.T) {
 			calicoAccess:  "kind: Config\n",
 			formerPlugin:  "bgp\n",
 		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "bgp", "kube_proxy": "none"})},
+		"the network plugin is being changed back": {map[string]string{
+			kubeletUnit:   "ExecStart=/usr/local/bin/kubelet \\\n  \"--hostname-override=n1\" \\\n",
+			kubeletConfig: "clusterDomain: cluster.local\n",
+			birdConfig:    "router id 10.0.0.1;\n",
+			formerPlugin:  "calico\n",
+		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "calico", "kube_proxy": "none"})},
 		"a host of role proxy": {map[string]string{"/etc/deployer/haproxy.conf": "global\n"}, empty(map[string]any{"api_proxy": "haproxy"})},
 		"an API proxy that is being changed": {map[string]string{
 			"/etc/kubernetes/proxy/nginx.conf": "events {}\n", "/etc/kubernetes/proxy/haproxy.conf": "global\n",

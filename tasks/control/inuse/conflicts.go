@@ -35,6 +35,8 @@ type Sources struct {
 	HostsOnly bool
 	// ChangesPlugin is true for a run that replaces the network plugin of nodes in use.
 	ChangesPlugin bool
+	// DropsPolicies is true when the user accepts that no policy is enforced any more.
+	DropsPolicies bool
 }
 
 // apiTimeout is the maximum time of all requests to the API together, that is, the delay of a
@@ -44,7 +46,7 @@ const apiTimeout = 15 * time.Second
 // Conflicts returns a row for each reason why a run must not change the cluster, none for a new
 // one. It warns of what a changed setting does not reach.
 func Conflicts(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, from Sources) []report.Row {
-	found := compare.InUse{Hosts: hosts(actx, from), Leaving: from.Leaving, ChangesPlugin: from.ChangesPlugin}
+	found := compare.InUse{Hosts: hosts(actx, from), Leaving: from.Leaving, ChangesPlugin: from.ChangesPlugin, DropsPolicies: from.DropsPolicies}
 	installed := false
 	for _, h := range found.Hosts {
 		installed = installed || h.ServiceCIDR != ""
@@ -114,9 +116,13 @@ func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, fou
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	if _, ready := client.FindReady(ctx); ready {
-		readAPI(ctx, client.WithRetryTimeout(-1), found)
-		if c.Network.Plugin == cluster.PluginCalico {
-			readPools(ctx, client.WithRetryTimeout(-1), found)
+		client = client.WithRetryTimeout(-1)
+		readAPI(ctx, client, found)
+		if c.Network.Plugin == cluster.PluginCalico || found.ChangesPlugin {
+			readPools(ctx, client, found)
+		}
+		if c.Network.Plugin == cluster.PluginBGP && found.ChangesPlugin {
+			readCalico(ctx, client, found)
 		}
 	}
 }

@@ -200,3 +200,35 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestCalicoInUse: a run that replaces Calico reads its blocks, and the objects of users, of which those
+// of deployer are none.
+func TestCalicoInUse(t *testing.T) {
+	s := newSite(t)
+	for _, host := range s.Hosts {
+		s.Results[host]["settings"]["network_plugin"] = "calico"
+	}
+	list := func(path string, items ...map[string]any) {
+		s.api.Put(path, map[string]any{"items": items})
+	}
+	named := func(name, namespace string, labels map[string]any, spec map[string]any) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": name, "namespace": namespace, "labels": labels}, "spec": spec}
+	}
+	const calico = "/apis/crd.projectcalico.org/v1/"
+	list(calico+"ippools", named("default-ipv4-ippool", "", nil, map[string]any{"cidr": "10.244.0.0/16", "blockSize": 26}))
+	list(calico+"ipamblocks", named("10-244-0-64-26", "", nil, map[string]any{"cidr": "10.244.0.64/26", "affinity": "host:n1", "allocations": []any{nil, 0, 1}}))
+	list("/apis/networking.k8s.io/v1/networkpolicies", named("deny", "web", nil, nil))
+	list(calico+"bgppeers", named("deployer-reflectors", "", map[string]any{"app.kubernetes.io/managed-by": "deployer"}, nil), named("rack-a", "", nil, nil))
+	from := Sources{Settings: "settings", Network: "network", ChangesPlugin: true}
+	var got []string
+	for _, r := range Conflicts(t.Context(), s, s.cluster, from) {
+		got = append(got, r.Detail)
+	}
+	if len(got) != 2 || !strings.Contains(got[0], "10.244.0.64/26 of n1 in 10.244.0.0/24 of m1 (2)") || !strings.HasSuffix(got[1], ": NetworkPolicy web/deny, BGPPeer rack-a") {
+		t.Errorf("%q", got)
+	}
+	from.DropsPolicies = true
+	if got := Conflicts(t.Context(), s, s.cluster, from); len(got) != 1 {
+		t.Errorf("with --drop-policies: %v", got)
+	}
+}

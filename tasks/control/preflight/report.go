@@ -26,6 +26,7 @@ type Report struct {
 	InUse    bool          `yaml:"in_use" doc:"The cluster is in use although no API server is installed, as in a restore: versions are compared, too, and what etcd and the API answer is not. Default false."`
 	Upgrade  bool          `yaml:"upgrade" doc:"The run is an upgrade: versions may become newer, in steps that the components support. Default false: in a cluster in use, another version is a problem."`
 	Plugin   bool          `yaml:"change_plugin" doc:"The run replaces the network plugin of nodes in use, which no other run does; default false."`
+	Drops    bool          `yaml:"drop_policies" doc:"With change_plugin: the user accepts that no policy is enforced any more; default false."`
 	Only     []string      `yaml:"only" rule:"word" doc:"With upgrade: programs whose versions change; default all."`
 	MaxSkew  time.Duration `yaml:"max_skew" range:"0s.." doc:"Largest difference between the clocks of a host and of the controller; default 2s."`
 }
@@ -111,7 +112,7 @@ func (r *Report) conflicts(ctx context.Context, actx engine.ActionContext) []rep
 	if !ok || r.Settings == "" {
 		return nil
 	}
-	return inuse.Conflicts(ctx, actx, c, inuse.Sources{Settings: r.Settings, Network: r.Network, HostsOnly: r.InUse, ChangesPlugin: r.Plugin})
+	return inuse.Conflicts(ctx, actx, c, inuse.Sources{Settings: r.Settings, Network: r.Network, HostsOnly: r.InUse, ChangesPlugin: r.Plugin, DropsPolicies: r.Drops})
 }
 
 func identifyAll(ctx context.Context, actx engine.ActionContext, hosts []string) []identity {
