@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 // TestEveryTemplateIsRendered checks that the sample inventories render every template.
 func TestEveryTemplateIsRendered(t *testing.T) {
 	seen := map[string]int{}
-	sites := []*site{newSiteOf(t, "calico", "network-plugin")}
+	sites := []*site{newSiteOf(t, "calico", "network-plugin"), newSiteOf(t, "haproxy", "network-plugin-bgp")}
 	for _, name := range append(slices.Collect(maps.Keys(goldenHosts())), "addresses") {
 		s := newSite(t, name)
 		s.changeSessions(t)

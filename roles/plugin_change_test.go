@@ -29,3 +29,14 @@ func TestPluginRoutes(t *testing.T) {
 		t.Errorf("%d lines: %q", len(lines), lines)
 	}
 }
+
+// TestPluginRoutesBack: while bgp takes the place of Calico, a node has routes to the blocks of other
+// nodes, too.
+func TestPluginRoutesBack(t *testing.T) {
+	s := newSiteOf(t, "haproxy", "network-plugin-bgp")
+	lines := strings.Split(strings.TrimSpace(s.files(t, "m1")["/etc/deployer/plugin-routes"]), "\n")
+	route := "route replace table 4097 10.244.98.0/26 via " + s.cluster.Nodes["n1"].IP + " protocol 215"
+	if !slices.Contains(lines, route) || slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "10.244.99.0/26") }) {
+		t.Errorf("want %q and no route to a block of the node itself in %q", route, lines)
+	}
+}

@@ -22,6 +22,7 @@ func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 		"/var/lib/deployer/etcd-restore/{{ etcd_restore_id }}.bump",
 		"/etc/kubernetes/manifests/kube-apiserver.yaml",
 		"/etc/cni/net.d/10-deployer.conflist",
+		"/etc/cni/net.d/10-calico.conflist",
 		"/etc/deployer/former-network-plugin",
 		"{{ node_work.state_files }}", // the states of the kubelet's managers of CPUs and memory
 	}

@@ -29,7 +29,7 @@ func (c Runner) byVerb(o Options) (*Run, error) {
 	switch o.Verb {
 	case verbInstall:
 		return c.Install(o)
-	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts, verbEtcdReaddress, verbNetworkPlugin:
+	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts, verbEtcdReaddress, verbNetworkPlugin, verbNetworkPluginBGP:
 		return c.changing(o)
 	case verbUpgrade:
 		return c.Upgrade(o)

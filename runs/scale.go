@@ -125,7 +125,7 @@ func membershipUndo(call journal.Invocation) string {
 		return "another rotation replaces the key again"
 	case verbRotateCA:
 		return "another rotation replaces the authorities again"
-	case verbNetworkPlugin:
+	case verbNetworkPlugin, verbNetworkPluginBGP:
 		return "a node that has changed its network plugin keeps it; the same command continues the change"
 	case verbReset:
 		return "the cluster comes back with: deployer install"
