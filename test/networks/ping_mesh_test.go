@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,13 +32,15 @@ type mesh struct {
 
 // meshPod is the pod of a node.
 type meshPod struct {
-	id, address string // process and its start; empty: none runs
-	since       time.Time
+	id        string   // process and its start; empty: none runs
+	addresses []string // one of each family
+	since     time.Time
 }
 
 // meshPing is one ping.
 type meshPing struct {
 	from, to       string // nodes
+	address        string
 	fromPod, toPod meshPod
 	file           string
 	begun          time.Time
@@ -70,8 +73,8 @@ func startMesh(s *harness.Site, nodes []string) *mesh {
 	return m
 }
 
-// talking prints the process of the talker, its start and its address.
-const talking = `for p in $(pidof coredns); do tr '\0' ' ' </proc/$p/cmdline | grep -q 5353 && echo $p-$(cut -d' ' -f22 /proc/$p/stat) $(nsenter -t $p -n ip -4 -o addr show eth0 | awk '{print $4}' | cut -d/ -f1); done | head -n 1`
+// talking prints the process of the talker, its start and its addresses.
+const talking = `for p in $(pidof coredns); do tr '\0' ' ' </proc/$p/cmdline | grep -q 5353 && echo $p-$(cut -d' ' -f22 /proc/$p/stat) $(nsenter -t $p -n ip -o addr show eth0 scope global | awk '{print $4}' | cut -d/ -f1); done | head -n 1`
 
 // endFile is the file on a node with the time at which the process of a pod ended.
 func endFile(p meshPod) string { return "/tmp/mesh-end-" + p.id }
@@ -106,8 +109,8 @@ func (m *mesh) look(ctx context.Context) {
 				return
 			}
 			now := meshPod{}
-			if f := strings.Fields(out); len(f) == 2 {
-				now.id, now.address = f[0], f[1]
+			if f := strings.Fields(out); len(f) > 1 {
+				now.id, now.addresses = f[0], f[1:]
 			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -143,15 +146,15 @@ func (m *mesh) startPing(ctx context.Context, from, to string) {
 	if a.id == "" || b.id == "" || time.Since(a.since) < settled || time.Since(b.since) < settled {
 		return
 	}
-	for _, p := range m.pings {
-		if !p.ended && p.from == from && p.to == to {
-			return
+	for _, address := range b.addresses {
+		if slices.ContainsFunc(m.pings, func(p *meshPing) bool { return !p.ended && p.from == from && p.address == address }) {
+			continue
 		}
-	}
-	p := &meshPing{from: from, to: to, fromPod: a, toPod: b, begun: time.Now(), file: fmt.Sprintf("/tmp/mesh-%s-%d", to, len(m.pings))}
-	pid, _, _ := strings.Cut(a.id, "-")
-	if _, err := m.site.SSH(ctx, from, fmt.Sprintf("nsenter -t %s -n ping -D -i 0.05 %s >%s 2>&1 </dev/null & echo $! >%s.pid", pid, b.address, p.file, p.file)); err == nil {
-		m.pings = append(m.pings, p)
+		p := &meshPing{from: from, to: to, address: address, fromPod: a, toPod: b, begun: time.Now(), file: fmt.Sprintf("/tmp/mesh-%s-%d", to, len(m.pings))}
+		pid, _, _ := strings.Cut(a.id, "-")
+		if _, err := m.site.SSH(ctx, from, fmt.Sprintf("nsenter -t %s -n ping -D -i 0.05 %s >%s 2>&1 </dev/null & echo $! >%s.pid", pid, address, p.file, p.file)); err == nil {
+			m.pings = append(m.pings, p)
+		}
 	}
 }
 
@@ -172,7 +175,8 @@ func (m *mesh) require(t *testing.T, when string) {
 				running++
 			}
 		}
-		if want := len(m.nodes) * (len(m.nodes) - 1) / 2; running < want {
+		families := len(m.pods[m.nodes[0]].addresses)
+		if want := len(m.nodes) * (len(m.nodes) - 1) / 2 * max(families, 1); running < want {
 			return fmt.Errorf("%d of %d pairs ping", running, want)
 		}
 		return nil
@@ -206,7 +210,7 @@ func (m *mesh) end(t *testing.T) (sent, lost int) {
 			missing += int(silent / (50 * time.Millisecond))
 		}
 		if missing > 0 {
-			m.errors = append(m.errors, fmt.Errorf("from %s (%s) to %s (%s): %d of %d were lost from %s to %s:\n%s", p.from, p.fromPod.address, p.to, p.toPod.address, missing, most, p.begun.Format(time.TimeOnly), end.Format(time.TimeOnly), out[max(0, len(out)-400):]))
+			m.errors = append(m.errors, fmt.Errorf("from %s (%s) to %s (%s): %d of %d were lost from %s to %s:\n%s", p.from, strings.Join(p.fromPod.addresses, ","), p.to, p.address, missing, most, p.begun.Format(time.TimeOnly), end.Format(time.TimeOnly), out[max(0, len(out)-400):]))
 		}
 		sent, lost = sent+most, lost+missing
 	}
