@@ -141,8 +141,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
 		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == BackendBIRD {
 			owners := []string{"bird"}
-			if c.Network.Plugin == PluginCalico && c.IsDualStack() {
-				owners = append(owners, "bird6") // a process of its own, which listens at IPv6 addresses
+			if c.IsDualStack() {
+				owners = append(owners, "bird6") // of Calico: a process of its own, which listens at IPv6 addresses
 			}
 			tcp(179, "bgp", "BIRD listens there", owners...)
 		}
