@@ -285,6 +285,8 @@ site: ## build bin/site, the documentation as HTML (bin/site/index.html)
 .PHONY: pictures
 pictures: build ## generate the pictures of docs/images
 	bin/deployer graph -i docs/images/inventory.yaml --fold > docs/images/install.svg
+	bin/deployer inventory topology -i docs/images/inventory.yaml > docs/images/control-plane.svg
+	bin/deployer inventory topology -i docs/images/inventory.yaml --show pod-network > docs/images/pod-network.svg
 
 .PHONY: clean
 clean: ## remove what was built here

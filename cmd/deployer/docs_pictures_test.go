@@ -5,14 +5,20 @@ import (
 	"testing"
 )
 
-// TestPictureOfTheInstall compares the picture of the guide with the graph of the install.
-func TestPictureOfTheInstall(t *testing.T) {
+// TestPictures compares the pictures of the guides with what their commands draw.
+func TestPictures(t *testing.T) {
 	t.Parallel()
-	var out, complaints strings.Builder
-	if code := run(t.Context(), []string{"graph", "-i", "../../docs/images/inventory.yaml", "--fold"}, strings.NewReader(""), &out, &complaints); code != exitOK {
-		t.Fatalf("exit code %d: %s", code, complaints.String())
-	}
-	if out.String() != pageText(t, "../../docs/images/install.svg") {
-		t.Error("docs/images/install.svg is not the graph of the install any more: run make pictures")
+	for name, args := range map[string][]string{
+		"install":       {"graph", "--fold"},
+		"control-plane": {"inventory", "topology"},
+		"pod-network":   {"inventory", "topology", "--show", "pod-network"},
+	} {
+		var out, complaints strings.Builder
+		if code := run(t.Context(), append(args, "-i", "../../docs/images/inventory.yaml"), strings.NewReader(""), &out, &complaints); code != exitOK {
+			t.Fatalf("%s: exit code %d: %s", name, code, complaints.String())
+		}
+		if out.String() != pageText(t, "../../docs/images/"+name+".svg") {
+			t.Errorf("docs/images/%s.svg is not what its command draws any more: run make pictures", name)
+		}
 	}
 }

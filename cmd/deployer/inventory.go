@@ -11,7 +11,7 @@ func newInventoryCommand(e env) *cobra.Command {
 		Use:     "inventory",
 		GroupID: "input",
 		Short:   "List hosts, show the origin of settings, draw the groups, choose node addresses, import from Ansible",
-	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryAddresses(e), newInventoryImport(e))
+	}, newInventoryList(e), newInventoryShow(e), newInventoryGraph(e), newInventoryTopology(e), newInventoryAddresses(e), newInventoryImport(e))
 }
 
 // readInventory reads an inventory without resolving its cluster, which it may not

@@ -3,16 +3,18 @@ package diagram
 import (
 	"fmt"
 	"strings"
+
+	"deployer/drawtext"
 )
 
 // DOT returns the diagram in the language of Graphviz.
 func (d *Diagram) DOT() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n", dotText(d.Name))
+	fmt.Fprintf(&b, "digraph %s {\n", drawtext.DOT(d.Name))
 	b.WriteString("  compound=true; rankdir=TB; fontname=\"Helvetica\";\n")
 	b.WriteString("  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=10];\n")
 	for _, p := range d.Plays {
-		fmt.Fprintf(&b, "  subgraph \"cluster_%s\" {\n    label=%s; style=filled; fillcolor=\"#f2f4f7\"; color=\"#8a94a0\";\n", p.ID, dotText(p.title()))
+		fmt.Fprintf(&b, "  subgraph \"cluster_%s\" {\n    label=%s; style=filled; fillcolor=\"#f2f4f7\"; color=\"#8a94a0\";\n", p.ID, drawtext.DOT(p.title()))
 		if len(p.Items) == 0 {
 			fmt.Fprintf(&b, "    %s [label=\"no step\", style=dashed];\n", p.ID)
 		}
@@ -20,18 +22,18 @@ func (d *Diagram) DOT() string {
 			indent := strings.Repeat("  ", i.Depth+2)
 			switch i.Kind {
 			case Begin:
-				fmt.Fprintf(&b, "%ssubgraph \"cluster_%s\" {\n%s  label=%s; style=\"filled,dashed\"; fillcolor=\"#e3ebf5\"; color=\"#2f6fb3\";\n", indent, i.ID, indent, dotText(i.title()))
+				fmt.Fprintf(&b, "%ssubgraph \"cluster_%s\" {\n%s  label=%s; style=\"filled,dashed\"; fillcolor=\"#e3ebf5\"; color=\"#2f6fb3\";\n", indent, i.ID, indent, drawtext.DOT(i.title()))
 				fmt.Fprintf(&b, "%s  %s [shape=point, width=0.08];\n", indent, i.ID)
 			case End:
 				fmt.Fprintf(&b, "%s}\n", indent)
 			case Barrier:
-				fmt.Fprintf(&b, "%s%s [label=%s, style=filled, fillcolor=\"#3a4450\", fontcolor=white, height=0.2];\n", indent, i.ID, dotText(i.title()))
+				fmt.Fprintf(&b, "%s%s [label=%s, style=filled, fillcolor=\"#3a4450\", fontcolor=white, height=0.2];\n", indent, i.ID, drawtext.DOT(i.title()))
 			default:
 				border := ""
 				if i.RunOnce {
 					border = ", peripheries=2"
 				}
-				fmt.Fprintf(&b, "%s%s [label=%s%s];\n", indent, i.ID, dotText(i.title()), border)
+				fmt.Fprintf(&b, "%s%s [label=%s%s];\n", indent, i.ID, drawtext.DOT(i.title()), border)
 			}
 		}
 		b.WriteString("  }\n")
@@ -42,7 +44,7 @@ func (d *Diagram) DOT() string {
 	}
 	for _, a := range d.Arrows {
 		if a.From != "" {
-			fmt.Fprintf(&b, "  %s -> %s [label=%s, style=dashed, color=\"#b01526\", fontcolor=\"#b01526\", constraint=false];\n", a.From, a.To, dotText(a.Text))
+			fmt.Fprintf(&b, "  %s -> %s [label=%s, style=dashed, color=\"#b01526\", fontcolor=\"#b01526\", constraint=false];\n", a.From, a.To, drawtext.DOT(a.Text))
 		}
 	}
 	b.WriteString("}\n")
@@ -76,20 +78,4 @@ func (d *Diagram) nodes() []string {
 		}
 	}
 	return out
-}
-
-// dotText returns a quoted text of the language. A backslash would begin an escape, and
-// control characters have no place in a label.
-func dotText(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(oneLine(s)) + `"`
-}
-
-// oneLine replaces control characters by spaces.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 {
-			return ' '
-		}
-		return r
-	}, s)
 }

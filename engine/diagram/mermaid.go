@@ -3,6 +3,8 @@ package diagram
 import (
 	"fmt"
 	"strings"
+
+	"deployer/drawtext"
 )
 
 // Mermaid returns the diagram in the language of Mermaid, which pages in Markdown show.
@@ -10,13 +12,13 @@ func (d *Diagram) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TB\n")
 	for _, p := range d.Plays {
-		fmt.Fprintf(&b, "  subgraph play_%s[\"%s\"]\n", p.ID, mermaidText(p.title()))
+		fmt.Fprintf(&b, "  subgraph play_%s[\"%s\"]\n", p.ID, drawtext.Mermaid(p.title()))
 		if len(p.Items) == 0 {
 			fmt.Fprintf(&b, "    %s[\"no step\"]\n", p.ID)
 		}
 		for _, i := range p.Items {
 			indent := strings.Repeat("  ", i.Depth+2)
-			switch text := mermaidText(i.title()); {
+			switch text := drawtext.Mermaid(i.title()); {
 			case i.Kind == Begin:
 				fmt.Fprintf(&b, "%ssubgraph block_%s[\"%s\"]\n%s  %s((\" \"))\n", indent, i.ID, text, indent, i.ID)
 			case i.Kind == End:
@@ -37,14 +39,8 @@ func (d *Diagram) Mermaid() string {
 	}
 	for _, a := range d.Arrows {
 		if a.From != "" {
-			fmt.Fprintf(&b, "  %s -. \"%s\" .-> %s\n", a.From, mermaidText(a.Text), a.To)
+			fmt.Fprintf(&b, "  %s -. \"%s\" .-> %s\n", a.From, drawtext.Mermaid(a.Text), a.To)
 		}
 	}
 	return b.String()
-}
-
-// mermaidText returns a text for quotes of the language, in which # begins the name of a
-// character.
-func mermaidText(s string) string {
-	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", `\`, "#92;").Replace(oneLine(s))
 }

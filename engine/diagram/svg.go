@@ -2,11 +2,11 @@ package diagram
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"slices"
 	"strings"
 
+	"deployer/drawtext"
 	"deployer/shortlist"
 )
 
@@ -54,7 +54,7 @@ func (d *Diagram) SVG() string {
 	width, height := svgWidth+2*svgMargin+lanes*svgLane, p.y
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title desc">`+"\n", width, height, width, height)
-	fmt.Fprintf(&out, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n", escape(d.Name), escape(d.summary()), svgStyle)
+	fmt.Fprintf(&out, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n", drawtext.XML(d.Name), drawtext.XML(d.summary()), svgStyle)
 	for _, name := range []string{"flow", "need"} {
 		fmt.Fprintf(&out, `<marker id="%s" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" orient="auto" markerUnits="userSpaceOnUse"><path class="%shead" d="M0 0 L8 4 L0 8 z"/></marker>`+"\n", name, name)
 	}
@@ -145,11 +145,11 @@ func (p *svg) text(x, y, width int, class, text, remark string) {
 	if remark != "" {
 		whole += " (" + remark + ")"
 	}
-	shown := shorten(text, room)
-	remark = shorten(remark, max(room-len([]rune(shown))-3, 0))
-	fmt.Fprintf(&p.out, `<text class="%s" x="%d" y="%d"><title>%s</title>%s`, class, x, y, escape(whole), escape(shown))
+	shown := drawtext.Shorten(text, room)
+	remark = drawtext.Shorten(remark, max(room-len([]rune(shown))-3, 0))
+	fmt.Fprintf(&p.out, `<text class="%s" x="%d" y="%d"><title>%s</title>%s`, class, x, y, drawtext.XML(whole), drawtext.XML(shown))
 	if remark != "" {
-		fmt.Fprintf(&p.out, `<tspan class="remark" dx="10">%s</tspan>`, escape(remark))
+		fmt.Fprintf(&p.out, `<tspan class="remark" dx="10">%s</tspan>`, drawtext.XML(remark))
 	}
 	p.out.WriteString("</text>\n")
 }
@@ -173,25 +173,7 @@ func (p *svg) arrows(all []Arrow) int {
 		lanes[i] = append(lanes[i], a)
 		edge := svgMargin + svgWidth - 12
 		x := edge + 12 + (i+1)*svgLane
-		p.line(`<path class="need" d="M%d %d H%d V%d H%d" marker-end="url(#need)"><title>%s</title></path>`, edge, p.rows[a.From], x, p.rows[a.To], edge+8, escape(a.Text))
+		p.line(`<path class="need" d="M%d %d H%d V%d H%d" marker-end="url(#need)"><title>%s</title></path>`, edge, p.rows[a.From], x, p.rows[a.To], edge+8, drawtext.XML(a.Text))
 	}
 	return len(lanes)
-}
-
-func shorten(s string, room int) string {
-	r := []rune(oneLine(s))
-	if len(r) <= room {
-		return string(r)
-	}
-	if room < 4 {
-		return ""
-	}
-	return string(r[:room-1]) + "…"
-}
-
-// escape returns a text for XML; what XML forbids becomes U+FFFD.
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(oneLine(s))) // a Builder takes everything
-	return b.String()
 }
