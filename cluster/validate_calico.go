@@ -4,6 +4,9 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
 )
 
 // checkCalico checks the settings of Calico.
@@ -34,6 +37,22 @@ func (c *checker) checkCalico() {
 		}
 	}
 	c.checkPools(s)
+	c.checkCalicoVersion()
+}
+
+// The minor versions of Calico 3 for which deployer has objects. Older ones have other kinds and rights, and
+// v3.32 has two flavours of kinds, which must not be mixed.
+const oldestCalico, newestCalico = 28, 31
+
+// checkCalicoVersion refuses versions of Calico for which deployer has no objects.
+func (c *checker) checkCalicoVersion() {
+	v, err := semver.StrictNewVersion(strings.TrimPrefix(c.spec.Versions.Calico, "v"))
+	if err != nil || c.spec.AllowUntested { // checkVersions reports the first
+		return
+	}
+	if v.Major() != 3 || v.Minor() < oldestCalico || v.Minor() > newestCalico {
+		c.add(codeUnknownVersion, "cluster.versions.calico", "%s is not among the supported versions: v3.%d to v3.%d", c.spec.Versions.Calico, oldestCalico, newestCalico)
+	}
 }
 
 // checkPools checks the blocks and ranges of the pools.

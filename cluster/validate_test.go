@@ -84,6 +84,9 @@ var brokenClusters = []struct {
 	{"hosts in services", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "172.31.0.0/16" }, "overlap cluster.service_cidr", "of host m1"},
 	{"two families", func(s *cluster.Spec, _ *[]cluster.Host) { s.ServiceCIDR = "fd00::/112" }, "mixed-families cluster.service_cidr", "different families"},
 	{"IPv6 pods", func(s *cluster.Spec, _ *[]cluster.Host) { s.PodCIDR, s.ServiceCIDR = "fd00:1::/48", "fd00::/112" }, "mixed-families cluster.pod_cidr", "of different families"},
+	{"a version of Calico with kinds of its own", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.Plugin, s.Versions.Calico = cluster.PluginCalico, "v3.32.1"
+	}, "unknown-version cluster.versions.calico", "v3.28 to v3.31"},
 	{"IPv6 pods with Calico", ipv6(func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = "calico" }), "ipv6-pods cluster.pod_cidr", "use the plugin bgp"},
 	{"IPv6 first", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
 		s.PodCIDR, s.ServiceCIDR = "fd00:1::/56,10.244.0.0/16", "fd00:2::/112,10.96.0.0/16"

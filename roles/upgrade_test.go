@@ -88,7 +88,7 @@ func TestUpgradeChangesInTurns(t *testing.T) {
 	}
 }
 
-// TestUpgradeOrder checks that masters wait for all members of etcd, and minions for all
+// TestUpgradeOrder checks that masters wait for all members of etcd and Typha, and minions for all
 // masters, whatever part of the cluster is upgraded.
 func TestUpgradeOrder(t *testing.T) {
 	for _, only := range [][]string{nil, {"kubelet"}, {"etcd"}} {
@@ -108,7 +108,7 @@ func TestUpgradeOrder(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(needs["master"], []string{"etcd-upgraded"}) || !slices.Equal(needs["minion"], []string{"masters-upgraded"}) {
+		if !slices.Equal(needs["master"], []string{"etcd-upgraded", "typha-upgraded"}) || !slices.Equal(needs["minion"], []string{"masters-upgraded"}) {
 			t.Errorf("--only %v: %v", only, needs)
 		}
 	}

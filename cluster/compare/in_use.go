@@ -38,6 +38,7 @@ type HostInUse struct {
 	IssuerDomain string   // domain in the issuer of the API server's tokens
 	ServiceCIDR  string   // range of Services of the API server
 	Plugin       string   // network plugin of the host's node
+	Calico       string   // version of calico-node on the host's node, such as v3.31.7
 	KubeProxy    string   // runs or none: whether the host's node has a kube-proxy
 	APIProxy     string   // program of the host's API proxy: nginx or haproxy
 	CNI          string   // plugin that connects pods: bridge or ptp
@@ -80,6 +81,7 @@ func Conflicts(want *cluster.Cluster, found InUse) []Conflict {
 	out = append(out, domainChange(want, found)...)
 	out = append(out, pluginChange(want, found)...)
 	out = append(out, poolChanges(want, found)...)
+	out = append(out, calicoDowngrade(want, found)...)
 	out = append(out, kubeProxyChange(want, found)...)
 	out = append(out, virtualAddress(want, found)...)
 	return append(out, apiProxyDefault(want, found)...)

@@ -33,6 +33,7 @@ const (
 	keepalived    = "/etc/deployer/keepalived.conf"
 	formerPlugin  = "/etc/deployer/former-network-plugin" // while the plugin of the node changes
 	calicoAccess  = "/etc/kubernetes/calico-node.conf"
+	calicoPod     = "/etc/kubernetes/manifests/calico-node.yaml"
 	proxyAccess   = "/etc/kubernetes/kube-proxy.conf"
 )
 
@@ -56,6 +57,7 @@ var (
 	issuer       = regexp.MustCompile(`--service-account-issuer=https://kubernetes\.default\.svc\.([A-Za-z0-9.-]{1,253})`)
 	maxPods      = regexp.MustCompile(`(?m)^maxPods: *([0-9]{1,9})$`)
 	virtual      = regexp.MustCompile(`(?m)^ +([0-9a-f.:]+)/[0-9]+ dev `)
+	calicoTag    = regexp.MustCompile(`(?m)^ *image: *["']?[^\s"'@]{1,500}:(v[0-9][A-Za-z0-9.+-]{0,63})`)
 	podPlugin    = regexp.MustCompile(`"type": *"(bridge|ptp)"`)
 )
 
@@ -64,8 +66,9 @@ var (
 // max_pods, the kubelet's maximum number of pods; service_cidr, the range of the API server;
 // issuer_domain, the domain in the issuer of the API server's tokens; network_plugin, the plugin of
 // the host's node; kube_proxy, runs when the node has a kube-proxy and none otherwise; api_proxy, the
-// program of the API proxy, nginx or haproxy; cni, the plugin that connects pods; and virtual_ips, the
-// virtual addresses of the API that the host may have.
+// program of the API proxy, nginx or haproxy; cni, the plugin that connects pods;
+// calico_version, the tag of the images of calico-node; and virtual_ips, the virtual addresses of the API
+// that the host may have.
 func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	server, kubelet := read(sys, apiServer), read(sys, kubeletConfig)
 	node := find(nodeName, read(sys, kubeletUnit))
@@ -81,6 +84,7 @@ func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, erro
 		"network_plugin": plugin(sys, isNode),
 		"kube_proxy":     kubeProxy(sys, isNode),
 		"api_proxy":      apiProxy(sys),
+		"calico_version": find(calicoTag, read(sys, calicoPod)),
 		"virtual_ips":    virtualIPs(read(sys, keepalived)),
 	}), nil
 }

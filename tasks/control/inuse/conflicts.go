@@ -80,7 +80,7 @@ func hosts(actx engine.ActionContext, from Sources) map[string]compare.HostInUse
 		maxPods, _ := strconv.Atoi(text("max_pods")) // 0: not known
 		out[host] = compare.HostInUse{
 			Node: text("node"), Member: text("member"), Domain: text("domain"), IssuerDomain: text("issuer_domain"),
-			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
+			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), Calico: text("calico_version"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
 			VirtualIPs: texts(addresses), PodCIDR: kube.RangeIn(network), MaxPods: maxPods, Peers: routes.PeerNames(network),
 		}
 	}
