@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,12 +23,14 @@ type Ready struct {
 	// Sessions are for changes of the sessions themselves.
 	Sessions []string `yaml:"sessions" rule:"word" doc:"names of BGP protocols that must be established; default: only those of before"`
 	// A router that is down is no reason to end every later run.
-	Routers []string      `yaml:"routers" rule:"word" doc:"names of BGP protocols with routers outside of the cluster, of which those must be established that before did not have; where BIRD did not run before, one of them; default none"`
-	Ranges  []string      `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
-	Unit    string        `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
-	Pod     string        `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
-	Socket  string        `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
+	Routers []string `yaml:"routers" rule:"word" doc:"names of BGP protocols with routers outside of the cluster, of which those must be established that before did not have; where BIRD did not run before, one of them; default none"`
+	Ranges  []string `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
+	Unit    string   `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
+	Pod     string   `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
+	Socket  string   `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	// SocketIPv6 is for BIRD 1, which is two programs.
+	SocketIPv6 string        `yaml:"socket_ipv6" rule:"path" doc:"control socket of the BIRD for IPv6, where it is a program of its own; default none"`
+	Timeout    time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
 }
 
 // Before is the output of bird_status.
@@ -96,11 +99,15 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 
 // try tests once; the error names the missing sessions or routes.
 func (r *Ready) try(ctx context.Context, sys engine.System) error {
-	now := state{}
-	var err error
-	if now.sessions, err = sessions(ctx, sys, r.Socket); err != nil {
-		return err
+	now := state{sessions: map[string]string{}}
+	for _, socket := range sockets(r.Socket, r.SocketIPv6) {
+		found, err := sessions(ctx, sys, socket)
+		if err != nil {
+			return err
+		}
+		maps.Copy(now.sessions, found)
 	}
+	var err error
 	if now.routes, err = routes(sys); err != nil {
 		return err
 	}

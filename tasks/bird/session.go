@@ -1,6 +1,7 @@
 package bird
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type Session struct {
 
 // Sessions returns the BGP protocols of the BIRD that has a control socket, in its order.
 func Sessions(ctx context.Context, sys engine.System, socket string) ([]Session, error) {
-	lines, err := ask(ctx, sys.Path(socketOf(socket)), "show protocols")
+	lines, err := ask(ctx, sys.Path(cmp.Or(socket, defaultSocket)), "show protocols")
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package bird
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -20,6 +21,8 @@ const defaultSocket = "/run/bird/bird.ctl"
 // no sessions.
 type Status struct {
 	Socket string `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	// SocketIPv6 is for BIRD 1, which is two programs.
+	SocketIPv6 string `yaml:"socket_ipv6" rule:"path" doc:"control socket of the BIRD for IPv6, where it is a program of its own; default none"`
 	// Gateways leave out the routes through addresses that no host has any more: BIRD keeps the
 	// routes of a peer that has gone for some minutes.
 	Gateways []string `yaml:"gateways" rule:"address" doc:"addresses that count as gateways of routes; default: all"`
@@ -34,10 +37,14 @@ func (*Status) ReadOnly() bool { return true }
 // protocols, `configured`, the names of all BGP protocols, and `routes`, the prefixes that the
 // kernel routes to a gateway.
 func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	now := state{}
-	if _, err := os.Stat(sys.Path(socketOf(s.Socket))); err == nil {
-		if now.sessions, err = sessions(ctx, sys, s.Socket); err != nil {
-			now.sessions = nil // BIRD is starting or stopping, so no session can be lost
+	now := state{sessions: map[string]string{}}
+	for _, socket := range sockets(s.Socket, s.SocketIPv6) {
+		if _, err := os.Stat(sys.Path(socket)); err != nil {
+			continue
+		}
+		// With an error BIRD is starting or stopping, so no session can be lost.
+		if found, err := sessions(ctx, sys, socket); err == nil {
+			maps.Copy(now.sessions, found)
 		}
 	}
 	var err error
@@ -76,18 +83,21 @@ func (s state) configured() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(s.sessions))...)
 }
 
-func socketOf(path string) string {
-	if path == "" {
-		return defaultSocket
+// sockets returns the control sockets of the one or two BIRDs of a host.
+func sockets(main, ipv6 string) []string {
+	all := []string{cmp.Or(main, defaultSocket)}
+	if ipv6 != "" {
+		all = append(all, ipv6)
 	}
-	return path
+	return all
 }
 
-// StandbyMetric is the metric of the routes that the role bgp-transition sets for the time
-// in which BIRD may have none.
+// StandbyMetric is the metric of the routes that the role standby-routes sets for the time in which
+// BIRD may have none. They are in a table of their own, and the kernel lists the IPv6 routes of all
+// tables as one.
 const StandbyMetric = "4096"
 
-// routes returns the IPv4 prefixes of the kernel's main table that have a gateway,
+// routes returns the prefixes of the kernel's routes that have a gateway,
 // without the default route and standby routes, sorted. With gateways, only the routes through them
 // count.
 func routes(sys engine.System, gateways ...string) ([]string, error) {
