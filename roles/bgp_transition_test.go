@@ -1,15 +1,11 @@
 package roles_test
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/jsontypes"
-	"deployer/project"
 	"deployer/tasks/control/actiontest"
 	"deployer/tasks/control/routes"
 )
@@ -70,24 +66,6 @@ func TestBGPSessionsAreReadBack(t *testing.T) {
 		s.cluster.Nodes = wanted
 		if out := transition(); out["needed"] != false || len(out["final"].(map[string]any)) > 0 {
 			t.Errorf("%s: the sessions as they were written: %v", sample, out)
-		}
-	}
-}
-
-// TestStandbyRoutes checks that a node has a route to the pods of each other node.
-func TestStandbyRoutes(t *testing.T) {
-	s := newSite(t, "nginx")
-	const file = "/etc/deployer/standby-routes"
-	if text, ok := s.files(t, "m1")[file]; ok {
-		t.Errorf("without a change of sessions: %s", text)
-	}
-	s.changeSessions(t)
-	lines := strings.Split(strings.TrimSpace(s.files(t, "m1")[file]), "\n")[1:]
-	ranges := s.found["pod_cidrs"].(map[string]any)
-	for _, host := range project.ClusterHosts(s.inv, s.cluster) {
-		line := fmt.Sprintf("route replace %v via %s metric 4096 protocol 215", ranges[host], s.cluster.Nodes[host].IP)
-		if slices.Contains(lines, line) != (s.cluster.Nodes[host].IsNode && host != "m1") {
-			t.Errorf("%s: %q is in %q: %t", host, line, lines, slices.Contains(lines, line))
 		}
 	}
 }

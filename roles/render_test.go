@@ -188,7 +188,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"changed_pods":            map[string]any{"problems": []any{}},
 		"maintenance_hooks":       []any{},
 		"calico_blocks":           map[string]any{"left": []any{}, "blocks": map[string]any{}},
-		"calico_standby":          map[string]any{"stdout": ""},
+		"standby_present":         map[string]any{"stdout": ""},
 		"calico_manifest":         map[string]any{"changed": false, "failed": false, "skipped": false},
 		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
 		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},

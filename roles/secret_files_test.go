@@ -135,8 +135,6 @@ func TestFilesOfOtherPlaybooks(t *testing.T) {
 		"mark the restore as unfinished":                              "a sentence",
 		"mark the replacement of the data as unfinished":              "a sentence",
 		"record the number by which this restore raises the revision": "a number",
-		"routes to the pods of all nodes":                             "addresses of nodes, ranges of pods",
-		"unit of the routes":                                          "names of files",
 		"mark the change of the network plugin":                       "the name of a plugin",
 		"MAC beside the snapshot":                                     "size, digest and a code that reveals no key",
 	}

@@ -152,6 +152,50 @@ func TestCalicoDualStack(t *testing.T) {
 	requireBothFamilies(s, nodes)
 	s.Must("verify")
 	requireNetwork(s, "n1 4 of 4 ", "default-ipv6-ippool fd00:10:244::/56 3 of ", "3 nodes, no problems")
+	reflectBothFamilies(s, nodes)
+}
+
+// reflectBothFamilies changes the sessions of Calico from a mesh to reflectors and back, while pods of all
+// nodes ping each other in both families: nothing is lost, and no standby route is left.
+func reflectBothFamilies(s *harness.Site, nodes []string) {
+	s.T.Helper()
+	pods := startTalkers(s, nodes)
+	var pings []*talkerPing
+	for i, from := range nodes {
+		for _, to := range nodes[i+1:] {
+			pings = append(pings, startTalkerPing(s, from, pods[to].ip), startTalkerPing(s, from, pods[to].ipv6))
+		}
+	}
+	for _, reflectors := range [][]any{{"m1", "n1"}, {"m1", "n2"}, nil} {
+		s.Edit(func(inv map[string]any) {
+			network := harness.Section(inv, "cluster", "network")
+			delete(network, "reflectors")
+			if reflectors != nil {
+				network["reflectors"] = reflectors
+			}
+		})
+		s.Must("install")
+		requireReflectors(s, reflectors)
+		requireNetwork(s, "3 nodes, no problems")
+		for _, node := range nodes {
+			if left := s.Shell(node, "ls /etc/deployer/standby-routes 2>/dev/null; ip rule show pref 32011; ip -6 rule show pref 32011; ip route show table 4097 2>/dev/null; ip -6 route show table 4097 2>/dev/null; true"); strings.TrimSpace(left) != "" {
+				s.T.Errorf("%s has standby routes: %s", node, left)
+			}
+		}
+	}
+	sent, lost := 0, 0
+	for _, p := range pings {
+		a, b := p.stop()
+		if a > b {
+			s.T.Logf("from %s, %s: %d of %d lost", p.node, p.file, a-b, a)
+		}
+		sent, lost = sent+a, lost+a-b
+	}
+	total.pinged(sent, lost)
+	s.T.Logf("reflectors with both families: pings sent=%d lost=%d", sent, lost)
+	if sent < 1000 || lost > 0 {
+		s.T.Errorf("%d of %d pings were lost, want none of at least 1000", lost, sent)
+	}
 }
 
 // TestIPv6 installs a cluster whose hosts are reached by IPv6 only, and lets a node join. A packet

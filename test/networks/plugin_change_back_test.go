@@ -106,7 +106,7 @@ ip -o link show | grep cali
 ip rule | grep -E '4097|32010'; ip -6 rule | grep -E '4097|32010'
 ip route show table 4097 2>/dev/null; ip route show proto 80
 ip route show type blackhole
-ls -d /opt/cni/bin/bandwidth /etc/cni/net.d/10-calico.conflist /etc/kubernetes/calico-*.conf /etc/kubernetes/pki/calico-* /etc/kubernetes/manifests/calico-*.yaml /etc/deployer/plugin-routes /etc/systemd/system/deployer-plugin-routes.service /opt/cni/bin/calico* /var/lib/calico /run/calico 2>/dev/null
+ls -d /opt/cni/bin/bandwidth /etc/cni/net.d/10-calico.conflist /etc/kubernetes/calico-*.conf /etc/kubernetes/pki/calico-* /etc/kubernetes/manifests/calico-*.yaml /etc/deployer/standby-routes /etc/systemd/system/deployer-standby-routes.service /opt/cni/bin/calico* /var/lib/calico /run/calico 2>/dev/null
 pgrep -x calico-node; pgrep -x calico-typha
 true`)
 		if strings.TrimSpace(left) != "" {

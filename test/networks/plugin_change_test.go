@@ -69,7 +69,7 @@ func TestPluginChange(t *testing.T) {
 	s.RequireTexts(s.Must("install").All(), "0 changed")
 	s.RequireTexts(s.Must("network", "change-plugin", "--yes").All(), "0 changed")
 	for _, node := range nodes {
-		left := s.Shell(node, `ls /etc/systemd/system/deployer-bird.service /etc/deployer/plugin-routes /etc/deployer/bird.conf 2>/dev/null; ip rule | grep 4097; ip -o link show dev cni0 2>/dev/null; nft list tables | grep deployer_pods; true`)
+		left := s.Shell(node, `ls /etc/systemd/system/deployer-bird.service /etc/deployer/standby-routes /etc/deployer/bird.conf 2>/dev/null; ip rule | grep 4097; ip -o link show dev cni0 2>/dev/null; nft list tables | grep deployer_pods; true`)
 		if strings.TrimSpace(left) != "" {
 			t.Errorf("%s has of the former network: %s", node, left)
 		}

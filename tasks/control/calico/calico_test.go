@@ -88,6 +88,11 @@ func TestSessionNames(t *testing.T) {
 	inRun := []string{"m1", "m2", "m3", "n1"} // n2 is down
 	to := sessionNames{cluster: resolved(t, "m1", "m2"), have: cluster.CalicoRoutes{Mesh: true}, inRun: inRun}
 	back := sessionNames{cluster: resolved(t), have: cluster.CalicoRoutes{Reflectors: []string{"m1", "m2"}}, inRun: inRun}
+	dual := resolved(t, "m1", "m2")
+	m1 := dual.Nodes["m1"]
+	m1.IPs = append(m1.IPs, "fd00::1")
+	dual.Nodes["m1"] = m1
+	both := sessionNames{cluster: dual, inRun: []string{"m1", "n1"}}
 	for name, c := range map[string]struct{ got, want []string }{
 		"the mesh is there":          {to.begun("n1"), nil},
 		"the mesh begins":            {back.begun("n1"), []string{"Mesh_10_0_0_3"}},
@@ -97,6 +102,7 @@ func TestSessionNames(t *testing.T) {
 		"an ordinary node":           {to.transition("n1"), []string{"Node_10_0_0_1", "Node_10_0_0_2"}},
 		"all are in the mesh":        {back.transition("m1"), []string{"Mesh_10_0_0_2", "Mesh_10_0_0_3", "Mesh_10_0_0_4"}},
 		"at the end":                 {to.final("n1"), []string{"Node_10_0_0_1", "Node_10_0_0_2"}},
+		"both families":              {both.final("n1"), []string{"Node_10_0_0_1", "Node_fd00__1"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)

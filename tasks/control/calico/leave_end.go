@@ -21,12 +21,14 @@ import (
 // endLeave plans the removal of all objects of Calico, and of what it has written to nodes.
 func endLeave(ctx context.Context, client *kube.Client, nodes []corev1.Node) (engine.Change, error) {
 	plan, change := &leavePlan{nodes: map[string]map[string]any{}}, engine.Change{}
-	members, err := kube.Unlisted(ctx, client, "calico", nil)
-	if err != nil {
-		return engine.Change{}, err
-	}
-	for _, m := range members {
-		plan.remove = append(plan.remove, m.Object)
+	for _, set := range []string{"calico-controllers", "calico"} { // of roles calico-controllers and calico-objects
+		members, err := kube.Unlisted(ctx, client, set, nil)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		for _, m := range members {
+			plan.remove = append(plan.remove, m.Object)
+		}
 	}
 	secret, err := client.Get(ctx, kube.SecretKind(), passwordNamespace, passwordSecret)
 	switch {

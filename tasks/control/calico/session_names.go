@@ -69,12 +69,15 @@ func (s sessionNames) others(node string, without []string) []string {
 	return slices.DeleteFunc(slices.Clone(s.cluster.NodeNames), func(n string) bool { return n == node || slices.Contains(without, n) })
 }
 
-// named returns the names of sessions with nodes.
+// named returns the names of sessions with nodes, one for each family.
 func (s sessionNames) named(prefix string, nodes []string) []string {
 	var out []string
 	for _, n := range nodes {
-		if slices.Contains(s.inRun, n) {
-			out = append(out, cluster.CalicoSession(prefix, s.cluster.Nodes[n].IP))
+		if !slices.Contains(s.inRun, n) {
+			continue
+		}
+		for _, ip := range s.cluster.Nodes[n].IPs {
+			out = append(out, cluster.CalicoSession(prefix, ip))
 		}
 	}
 	return out
