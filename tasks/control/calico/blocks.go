@@ -18,7 +18,6 @@ import (
 
 	"deployer/engine"
 	"deployer/shortlist"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -52,11 +51,7 @@ type blocksPlan struct {
 // Check compares the blocks with the ranges. In a dry run of a cluster without Calico it names the
 // blocks of all nodes.
 func (b *Blocks) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(actx)
-	if err != nil {
-		return engine.Change{}, err
-	}
-	client, err := kube.Open(ctx, actx)
+	c, client, err := open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -60,16 +59,9 @@ func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 
 // patch returns the patch of the node; nil when it is as wanted, and in a dry run before it exists.
 func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string]any, error) {
-	c, err := actionctx.Cluster(actx)
+	c, client, err := open(ctx, actx)
 	if err != nil {
 		return nil, err
-	}
-	client, err := kube.Open(ctx, actx)
-	if err != nil {
-		return nil, err
-	}
-	if actx.CheckOnly() {
-		client = client.WithRetryTimeout(-1)
 	}
 	node, err := kube.GetNode(ctx, client, actx.Host())
 	if actx.CheckOnly() && err != nil && (apierrors.IsNotFound(err) || kube.IsTransient(err)) {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -33,16 +32,9 @@ type routersPlan struct {
 
 // Check compares the objects by a dry run on the server.
 func (r *Routers) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(actx)
+	c, client, err := open(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
-	}
-	client, err := kube.Open(ctx, actx)
-	if err != nil {
-		return engine.Change{}, err
-	}
-	if actx.CheckOnly() {
-		client = client.WithRetryTimeout(-1)
 	}
 	found, err := readRouters(ctx, client)
 	if err != nil && !(actx.CheckOnly() && kube.IsTransient(err)) {

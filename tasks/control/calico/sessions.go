@@ -13,7 +13,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -59,16 +58,9 @@ func texts(all []string) []any {
 // read returns the cluster of the inventory, a client, and the sessions that the API has. In a dry
 // run without an API the cluster is a new one.
 func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, cluster.CalicoRoutes, error) {
-	c, err := actionctx.Cluster(actx)
+	c, client, err := open(ctx, actx)
 	if err != nil {
 		return nil, nil, cluster.CalicoRoutes{}, err
-	}
-	client, err := kube.Open(ctx, actx)
-	if err != nil {
-		return nil, nil, cluster.CalicoRoutes{}, err
-	}
-	if actx.CheckOnly() {
-		client = client.WithRetryTimeout(-1)
 	}
 	have, err := present(ctx, client)
 	if actx.CheckOnly() && err != nil && kube.IsTransient(err) {
