@@ -189,7 +189,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"maintenance_hooks":       []any{},
 		"calico_blocks":           map[string]any{"left": []any{}, "blocks": map[string]any{}},
 		"standby_present":         map[string]any{"stdout": ""},
-		"calico_manifest":         map[string]any{"changed": false, "failed": false, "skipped": false},
+		"settings_found":          map[string]any{"calico_version": ""},
 		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
 		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"containerd_unit":         map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
