@@ -116,6 +116,7 @@ func (r *resolver) calico() Calico {
 // open on host endpoints whatever a policy says: those of Calico's defaults, and those by which
 // nodes reach the API and Typha.
 func ownedFelix(s Spec) map[string]any {
+	events := eventsFailsafe(s)
 	inbound := []any{
 		failsafe("TCP", 22), failsafe("UDP", 68), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
 		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port), failsafe("TCP", portKubelet),
@@ -125,8 +126,8 @@ func ownedFelix(s Spec) map[string]any {
 		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port),
 	}
 	return map[string]any{
-		"failsafeInboundHostPorts":  inbound,
-		"failsafeOutboundHostPorts": outbound,
+		"failsafeInboundHostPorts":  append(inbound, events...),
+		"failsafeOutboundHostPorts": append(outbound, events...),
 		"ipv6Support":               s.hasIPv6(),
 		"bpfEnabled":                false,
 		"usageReportingEnabled":     false, // deployer sends nothing to anybody, nor do its parts

@@ -18,6 +18,7 @@ type Cluster struct {
 	DNS          DNS                  `json:"dns"`
 	API          API                  `json:"api"`
 	Etcd         Etcd                 `json:"etcd"`
+	EtcdEvents   *Etcd                `json:"etcd_events,omitempty"` // the etcd cluster of events; missing when they are in the cluster's own etcd
 	Proxy        Proxy                `json:"proxy"`
 	Network      Network              `json:"network"`
 	HostFirewall HostFirewall         `json:"host_firewall"`
@@ -98,7 +99,7 @@ type Endpoint struct {
 	URL      string `json:"url"`       // URL of the service: https:// and host_port
 }
 
-// Etcd is the etcd cluster.
+// Etcd is an etcd cluster.
 type Etcd struct {
 	DataDir        string     `json:"data_dir"`        // data directory on every member
 	Token          string     `json:"token"`           // cluster token, by which members of different new clusters refuse each other

@@ -108,6 +108,7 @@ func (e EtcdSpec) withDefaults() EtcdSpec {
 	e.Backup.Keep = cmp.Or(e.Backup.Keep, 15)
 	e.Backup.MaxSizeMiB = cmp.Or(e.Backup.MaxSizeMiB, 10240)
 	e.Backup.S3 = e.Backup.S3.withDefaults()
+	e.Events = e.Events.withDefaults()
 	e.Backup.Recipients = append([]string{}, e.Backup.Recipients...) // a list in variables, not null
 	return e
 }

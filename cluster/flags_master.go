@@ -44,7 +44,7 @@ func (r *resolver) apiServerFlags(n Node) map[string]any {
 		"etcd-cafile":                        CAPath(AuthorityEtcd),
 		"etcd-certfile":                      pki("apiserver/apiserver-etcd-client.crt"),
 		"etcd-keyfile":                       pki("apiserver/apiserver-etcd-client.key"),
-		"etcd-servers":                       strings.Join(etcdServers(c.Etcd, n), ","),
+		"etcd-servers":                       strings.Join(etcdServers(c.Etcd, n.Etcd), ","),
 		"kubelet-certificate-authority":      CAPath(AuthorityCluster), // kubelets serve certificates of this cluster, so check them
 		"kubelet-client-certificate":         pki("apiserver/apiserver-kubelet-client.crt"),
 		"kubelet-client-key":                 pki("apiserver/apiserver-kubelet-client.key"),
@@ -76,6 +76,9 @@ func (r *resolver) apiServerFlags(n Node) map[string]any {
 		"tls-cipher-suites":                       strings.Join(tlsCipherSuites(), ","),
 		"tls-min-version":                         "VersionTLS12",
 		"tls-private-key-file":                    pki("apiserver/apiserver.key"),
+	}
+	if c.EtcdEvents != nil {
+		out["etcd-servers-overrides"] = eventsOverride(*c.EtcdEvents, n)
 	}
 	if c.Encryption.AtRest {
 		out["encryption-provider-config"] = c.Encryption.File
@@ -110,16 +113,16 @@ func issuers(d DNS) []any {
 	return out
 }
 
-// etcdServers lists the client URLs of etcd, that of this host first. None is
+// etcdServers lists the client URLs of an etcd cluster, that of this host's own member first. None is
 // loopback, although members listen there: an etcd that gets SIGTERM waits 7 s
 // for the watches of each of its listeners, one listener after the other
 // (etcd server/embed, Etcd.Close), so all watches should come in by one.
-func etcdServers(e Etcd, n Node) []string {
-	if !n.IsEtcd {
+func etcdServers(e Etcd, own LocalEtcd) []string {
+	if own.ClientURL == "" {
 		return e.Servers
 	}
-	others := slices.DeleteFunc(slices.Clone(e.Servers), func(u string) bool { return u == n.Etcd.ClientURL })
-	return append([]string{n.Etcd.ClientURL}, others...)
+	others := slices.DeleteFunc(slices.Clone(e.Servers), func(u string) bool { return u == own.ClientURL })
+	return append([]string{own.ClientURL}, others...)
 }
 
 func (r *resolver) controllerManagerFlags() map[string]string {
@@ -182,16 +185,22 @@ func (r *resolver) leaderElection(flags map[string]string) {
 // etcdFlags are the flags of one etcd member, less initial-cluster and
 // initial-cluster-state.
 func (r *resolver) etcdFlags(n Node) map[string]string {
+	return r.memberFlags(r.out.Etcd, n.Etcd, portEtcdClient, r.out.Size.EtcdQuotaBytes, n.Versions.Etcd)
+}
+
+// memberFlags are the flags of a member of an etcd cluster. client is the port of its clients, quota
+// the maximum size of its database in bytes.
+func (r *resolver) memberFlags(e Etcd, member LocalEtcd, client int, quota int64, version string) map[string]string {
 	s := r.spec.Etcd
 	out := map[string]string{
-		"name":                        n.Etcd.Name,
-		"data-dir":                    s.DataDir,
-		"listen-client-urls":          fmt.Sprintf("%s,%s", n.Etcd.ClientURL, httpsURL(localAddress, portEtcdClient)),
-		"advertise-client-urls":       n.Etcd.ClientURL,
-		"listen-peer-urls":            n.Etcd.PeerURL,
-		"initial-advertise-peer-urls": n.Etcd.PeerURL,
-		"initial-cluster-token":       r.out.Etcd.Token,
-		"listen-metrics-urls":         s.MetricsURL,
+		"name":                        member.Name,
+		"data-dir":                    e.DataDir,
+		"listen-client-urls":          fmt.Sprintf("%s,%s", member.ClientURL, httpsURL(localAddress, client)),
+		"advertise-client-urls":       member.ClientURL,
+		"listen-peer-urls":            member.PeerURL,
+		"initial-advertise-peer-urls": member.PeerURL,
+		"initial-cluster-token":       e.Token,
+		"listen-metrics-urls":         e.MetricsURL,
 		"cert-file":                   dirEtcdPKI + "/server.crt",
 		"key-file":                    dirEtcdPKI + "/server.key",
 		"client-cert-auth":            "true",
@@ -204,7 +213,7 @@ func (r *resolver) etcdFlags(n Node) map[string]string {
 		"heartbeat-interval":          strconv.FormatInt(s.HeartbeatInterval.Milliseconds(), 10), // ms
 		"election-timeout":            strconv.FormatInt(s.ElectionTimeout.Milliseconds(), 10),   // ms
 		"snapshot-count":              strconv.Itoa(s.SnapshotCount),
-		"quota-backend-bytes":         strconv.FormatInt(r.out.Size.EtcdQuotaBytes, 10),
+		"quota-backend-bytes":         strconv.FormatInt(quota, 10),
 		"auto-compaction-mode":        s.AutoCompactionMode,
 		"auto-compaction-retention":   s.AutoCompactionRetention,
 	}
@@ -212,7 +221,7 @@ func (r *resolver) etcdFlags(n Node) map[string]string {
 	// compares its data with the others first and refuses to serve what differs;
 	// the API server's watch cache wants news at least every 5 s. kubeadm sets
 	// both (cmd/kubeadm/app/phases/etcd/local.go).
-	if atLeast(n.Versions.Etcd, "3.6.0") {
+	if atLeast(version, "3.6.0") {
 		out["feature-gates"] = "InitialCorruptCheck=true"
 		out["watch-progress-notify-interval"] = "5s"
 	} else {

@@ -22,6 +22,9 @@ func healthOf(c *Cluster, n Node) []Health {
 	if n.IsEtcd {
 		out = append(out, Health{Name: "etcd", URL: c.Etcd.MetricsURL + "/readyz"})
 	}
+	if n.EtcdEvents != nil {
+		out = append(out, Health{Name: EtcdEvents, URL: c.EtcdEvents.MetricsURL + "/readyz"})
+	}
 	if n.RunsAPIServer {
 		local("kube-controller-manager", "https", 10257, "/healthz", true)
 		local("kube-scheduler", "https", 10259, "/healthz", true)
@@ -62,6 +65,9 @@ func unitsOf(c *Cluster, n Node) []string {
 	out := []string{}
 	if n.IsEtcd {
 		out = append(out, "etcd.service")
+	}
+	if n.EtcdEvents != nil {
+		out = append(out, EtcdEvents+".service")
 	}
 	if n.IsNode {
 		out = append(out, "containerd.service", "kubelet.service")

@@ -7,7 +7,7 @@ import (
 
 // HostFirewallSpec is the `cluster.network.host_firewall:` section.
 type HostFirewallSpec struct {
-	Enabled bool     `yaml:"enabled" default:"false" doc:"Close the ports of etcd (2379, 2380) to all but masters and etcd hosts, and that of kubelets (10250) to all but the networks of the hosts (/24, for IPv6 /64) and the pods. An nftables table of deployer's own filters these ports only; false removes it."`
+	Enabled bool     `yaml:"enabled" default:"false" doc:"Close the ports of etcd (2379, 2380, and 2479, 2480 of etcd for events) to all but masters and etcd hosts, and that of kubelets (10250) to all but the networks of the hosts (/24, for IPv6 /64) and the pods. An nftables table of deployer's own filters these ports only; false removes it."`
 	Allow   []string `yaml:"allow" doc:"Further addresses and networks that may connect to these ports, such as those of a monitoring system."`
 }
 

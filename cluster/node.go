@@ -38,8 +38,11 @@ type Node struct {
 	Taints []Taint           `json:"taints"` // taints of the Kubernetes node
 	BGP    BGP               `json:"bgp"`
 	Etcd   LocalEtcd         `json:"etcd"`
-	Args   Args              `json:"args"`
-	Mounts Mounts            `json:"mounts"`
+
+	EtcdEvents *LocalEtcd `json:"etcd_events,omitempty"` // the host's member of the etcd cluster of events; missing on hosts without one
+
+	Args   Args   `json:"args"`
+	Mounts Mounts `json:"mounts"`
 
 	KubeletConfig   map[string]any `json:"kubelet_config"`    // content of the kubelet's configuration file
 	KubeProxyConfig map[string]any `json:"kube_proxy_config"` // content of kube-proxy's configuration file
@@ -85,8 +88,10 @@ type Args struct {
 	ControllerManager []string `json:"controller_manager"` // flags of kube-controller-manager
 	Scheduler         []string `json:"scheduler"`          // flags of kube-scheduler
 	Etcd              []string `json:"etcd"`               // flags of etcd, without initial-cluster and initial-cluster-state
-	Kubelet           []string `json:"kubelet"`            // flags of the kubelet
-	KubeProxy         []string `json:"kube_proxy"`         // flags of kube-proxy
+	// EtcdEvents are flags of the member of the etcd cluster of events, as those of etcd; missing on hosts without one.
+	EtcdEvents []string `json:"etcd_events,omitempty"`
+	Kubelet    []string `json:"kubelet"`    // flags of the kubelet
+	KubeProxy  []string `json:"kube_proxy"` // flags of kube-proxy
 }
 
 // ConfigFile is a configuration file of a component; its content is a value that is

@@ -53,6 +53,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 			PeerURL:   httpsURL(n.IP, portEtcdPeer),
 			User:      UserEtcd,
 		}
+		n.EtcdEvents = r.eventsMember(n)
 	}
 	if n.IsNode {
 		n.Labels = r.labels(h, n)
@@ -77,6 +78,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	}
 	if n.IsEtcd {
 		n.Etcd.Dirs, n.Etcd.LogDir, n.Args.Etcd = etcdDirs(flags(r.etcdFlags(n), section(over, componentEtcd)))
+		r.addEvents(&n)
 	}
 	if n.IsNode {
 		kubelet := section(over, componentKubelet)

@@ -51,6 +51,7 @@ var insteadSettings = map[string]map[string]string{
 		"audit-policy-file":          "cluster.api.audit.policy",
 		"encryption-provider-config": "cluster.encryption.at_rest",
 		"etcd-servers":               "the role etcd",
+		"etcd-servers-overrides":     "cluster.etcd.events",
 		"secure-port":                "cluster.api.port",
 		"service-cluster-ip-range":   "cluster.service_cidr",
 	},

@@ -96,6 +96,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	}
 	if n.IsEtcd {
 		deployer = append(deployer, "etcd-initial.env", "etcd-member")
+		if n.EtcdEvents != nil {
+			deployer = append(deployer, EtcdEvents+"-initial.env", EtcdEvents+"-member")
+		}
 		if c.Etcd.Backup.Scheduled() {
 			deployer = append(deployer, "etcd-backup.sh", "etcd-backup-hmac.sh", "etcd-backup-mac.key")
 			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")

@@ -63,6 +63,9 @@ func Requirements(c *Cluster, n Node) []Requirement {
 	if n.IsEtcd {
 		out = append(out, foreign(c.Etcd.DataDir+"/member", "the data of another etcd lies here"))
 	}
+	if n.EtcdEvents != nil {
+		out = append(out, foreign(c.EtcdEvents.DataDir+"/member", "the data of another etcd lies here"))
+	}
 	for i := range out {
 		out[i].Owners, out[i].Former, out[i].Addresses = orEmpty(out[i].Owners), orEmpty(out[i].Former), orEmpty(out[i].Addresses)
 	}
@@ -136,6 +139,11 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 			tcp(port, "etcd metrics", "etcd listens there", "etcd")
 		}
 	}
+	if n.EtcdEvents != nil {
+		for _, p := range eventsPorts(c.EtcdEvents.MetricsURL) {
+			tcp(p.number, p.name, "etcd for events listens there", "etcd")
+		}
+	}
 	if n.IsNode {
 		tcp(10250, "kubelet", "the kubelet listens there", "kubelet")
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
@@ -180,6 +188,9 @@ func sizeRequirements(c *Cluster, n Node) []Requirement {
 	if n.IsEtcd {
 		memory = 512
 		disk(c.Etcd.DataDir, 2048, 0, "etcd keeps the cluster's state there")
+	}
+	if n.EtcdEvents != nil {
+		disk(c.EtcdEvents.DataDir, 512, 0, "etcd keeps the cluster's events there")
 	}
 	if n.IsNode {
 		memory = 768

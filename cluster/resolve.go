@@ -13,6 +13,9 @@ const localAddress = "127.0.0.1"
 const (
 	portEtcdClient = 2379
 	portEtcdPeer   = 2380
+	// 100 above those of etcd: nothing is registered there.
+	portEventsClient = 2479
+	portEventsPeer   = 2480
 	portKubelet    = 10250
 )
 
@@ -93,6 +96,7 @@ func (r *resolver) clusterWide() {
 		Size:         size,
 		API:          r.api(),
 		Etcd:         r.etcd(),
+		EtcdEvents:   r.etcdEvents(),
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
 		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd), Credentials: logins(s.Containerd), Proxy: r.containerdProxy()},
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},

@@ -46,16 +46,19 @@ func externalAddress(h Host) string {
 }
 
 func (r *resolver) etcd() Etcd {
+	e := r.etcdMembers(portEtcdClient, portEtcdPeer)
+	e.DataDir, e.Token, e.MetricsURL = r.spec.Etcd.DataDir, r.spec.Name, r.spec.Etcd.MetricsURL
+	e.Backup, e.BackupURL = r.spec.Etcd.Backup, r.spec.Etcd.Backup.url()
+	return e
+}
+
+// etcdMembers returns an etcd cluster with the endpoints of its members on the hosts of role etcd.
+func (r *resolver) etcdMembers(client, peer int) Etcd {
 	e := Etcd{
-		DataDir:    r.spec.Etcd.DataDir,
-		Token:      r.spec.Name,
-		Members:    r.endpoints(r.place.etcd, portEtcdClient),
-		Peers:      r.endpoints(r.place.etcd, portEtcdPeer),
-		Servers:    []string{},
-		MetricsURL: r.spec.Etcd.MetricsURL,
-		Backup:     r.spec.Etcd.Backup,
-		BackupURL:  r.spec.Etcd.Backup.url(),
-		Dedicated:  r.place.etcdDedicated,
+		Members:   r.endpoints(r.place.etcd, client),
+		Peers:     r.endpoints(r.place.etcd, peer),
+		Servers:   []string{},
+		Dedicated: r.place.etcdDedicated,
 	}
 	for _, m := range e.Members {
 		e.Servers = append(e.Servers, m.URL)

@@ -21,7 +21,7 @@ func TestSettingsTables(t *testing.T) {
 	hosts := []Host{{Name: "m1", Address: "10.0.0.1", Roles: []string{RoleMaster}}, {Name: "m2", Address: "10.0.0.2", Roles: []string{RoleMaster}},
 		{Name: "m3", Address: "10.0.0.3", Roles: []string{RoleMaster}}}
 	hour := CertificatesSpec{LeafLifetime: 100 * defaultLeafLifetime}
-	for _, spec := range []Spec{{}, {Certificates: hour, Versions: Versions{Etcd: "v3.5.26"}}} {
+	for _, spec := range []Spec{{}, {Certificates: hour, Versions: Versions{Etcd: "v3.5.26"}, Etcd: EtcdSpec{Events: EventsSpec{Enabled: true}}}} {
 		spec = spec.WithDefaults()
 		r := &resolver{spec: spec, hosts: hosts, place: place(spec, hosts)}
 		r.clusterWide()

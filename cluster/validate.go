@@ -44,6 +44,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkWantedSkew()
 	c.checkSysctls()
 	c.checkPlainValues()
+	c.checkEvents()
 	c.checkRegistries()
 	c.checkRollout()
 	c.checkHooks()
@@ -235,13 +236,20 @@ func (c *checker) checkWALDir(where string, args any) {
 	if !has || dir == nil || text == "" && isText {
 		return
 	}
-	data := c.spec.Etcd.DataDir
+	data, events := c.spec.Etcd.DataDir, c.spec.Etcd.Events
 	switch {
 	case !isText || !path.IsAbs(text) || path.Clean(text) != text || text == "/":
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %v is not the absolute path of a directory of its own", dir)
-	case text == data || strings.HasPrefix(data, text+"/") || strings.HasPrefix(text, data+"/"):
+	case nested(text, data):
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd in %s: choose another directory, or leave it out", text, data)
+	case events.Enabled && nested(text, events.DataDir):
+		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd for events in %s: choose another directory", text, events.DataDir)
 	}
+}
+
+// nested reports whether two paths are the same, or one is inside the other.
+func nested(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -25,6 +25,17 @@ func calico(change func(*cluster.NetworkSpec)) func(*cluster.Spec, *[]cluster.Ho
 	}
 }
 
+// events returns a change of a cluster with an etcd cluster of events.
+func events(change func(*cluster.EventsSpec), others ...func(*cluster.Spec)) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Etcd.Events.Enabled = true
+		change(&s.Etcd.Events)
+		for _, other := range others {
+			other(s)
+		}
+	}
+}
+
 var brokenClusters = []struct {
 	name  string
 	spoil func(s *cluster.Spec, h *[]cluster.Host)
@@ -158,6 +169,15 @@ var brokenClusters = []struct {
 
 	{"lease", func(s *cluster.Spec, _ *[]cluster.Host) { s.LeaderElect.LeaseDuration = 10 * time.Second }, "bad-lease cluster.leader_election", "longer than renew_deadline"},
 	{"renew", func(s *cluster.Spec, _ *[]cluster.Host) { s.LeaderElect.RetryPeriod = 9 * time.Second }, "bad-lease cluster.leader_election", "1.2 times"},
+	{"events in the data of etcd", events(func(e *cluster.EventsSpec) { e.DataDir = "/var/lib/etcd/events" }), "bad-path cluster.etcd.events.data_dir", "apart from the data"},
+	{"a relative path of events", events(func(e *cluster.EventsSpec) { e.DataDir = "events" }), "bad-path cluster.etcd.events.data_dir", "absolute"},
+	{"metrics of events", events(func(e *cluster.EventsSpec) { e.MetricsURL = "127.0.0.1" }), "bad-url cluster.etcd.events.metrics_url", "http://127.0.0.1:2481"},
+	{"one port of metrics", events(func(e *cluster.EventsSpec) { e.MetricsURL = "http://127.0.0.1:2381" }), "port-clash cluster.etcd.events.metrics_url", "port 2381"},
+	{"a quota of events beyond etcd's", events(func(e *cluster.EventsSpec) { e.QuotaBackendBytes = 16 << 30 }), "bad-number cluster.etcd.events.quota_backend_bytes", "8 GiB"},
+	{"the log of etcd in the data of events", events(func(*cluster.EventsSpec) {}, func(s *cluster.Spec) {
+		s.Overrides = map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "/var/lib/etcd-events"}}}
+	}), "bad-path cluster.overrides.etcd.extra_args", "etcd for events"},
+	{"an API port of events", events(func(*cluster.EventsSpec) {}, func(s *cluster.Spec) { s.API.Port = 2479 }), "port-clash cluster.api.port", "etcd for events"},
 	{"election", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.HeartbeatInterval = 300 * time.Millisecond }, "bad-election cluster.etcd.election_timeout", "1.5s"},
 	{"slow election", func(s *cluster.Spec, _ *[]cluster.Host) { s.Etcd.ElectionTimeout = time.Minute }, "bad-election cluster.etcd.election_timeout", "50s"},
 	{"negative time", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.ConnectTimeout = -time.Second }, "bad-time cluster.proxy.connect_timeout", "1ms"},

@@ -28,6 +28,7 @@ func goldenHosts() map[string][]string {
 		"haproxy":           {"m1", "n2"},
 		"single":            {"solo"},
 		"apart":             {"e1", "m2", "p1"},
+		"events":            {"e1", "m1"},
 		"apart-haproxy":     {"n1", "p1"},
 		"calico":            {"m1", "n1"},
 		"racks":             {"m1", "n1", "n2"},

@@ -144,14 +144,27 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	for name, list := range got.Ranges {
 		ranges[name] = strings.Join(list, ",")
 	}
+	found := firstFindings(c, ranges)
+	if c.EtcdEvents != nil {
+		found["etcd_events_plan"] = planOfNew(*c.EtcdEvents)
+	}
+	return found
+}
+
+// planOfNew returns the plan of an etcd cluster of which no host has data.
+func planOfNew(e cluster.Etcd) map[string]any {
 	var probes []cluster.EtcdProbe
-	for _, p := range c.Etcd.Peers {
+	for _, p := range e.Peers {
 		probes = append(probes, cluster.EtcdProbe{Name: p.Name, PeerURL: p.URL, Reachable: true})
 	}
 	plan, hosts := cluster.PlanEtcd(probes, nil), map[string]any{}
 	for name, step := range plan.Hosts {
-		hosts[name] = map[string]any{"action": step.Action, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
+		hosts[name] = map[string]any{"action": step.Action, "serves": step.Serves, "initial_cluster": step.InitialCluster, "initial_state": step.InitialState}
 	}
+	return map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts}
+}
+
+func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 	return map[string]any{
 		"name_servers_found":      map[string]any{"file": "/etc/resolv.conf", "servers": []any{}},
 		"api_proxy":               map[string]any{"changed": false, "failed": false, "skipped": false},
@@ -160,7 +173,7 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
 		"bgp_transition_now":      map[string]any{"changed": false, "failed": false, "skipped": true},
 		"key_digests":             map[string]any{"changed": false, keyring.EncryptionConf: "sample of a digest"},
-		"etcd_plan":               map[string]any{"bootstrap": plan.Bootstrap, "hosts": hosts},
+		"etcd_plan":               planOfNew(c.Etcd),
 		"virtual_ip_device":       map[string]any{"stdout": "eth0\n"},
 		"virtual_ip_network":      map[string]any{"stdout": "10.0.0.0/24 proto kernel\n"},
 		"virtual_ip_foreign":      map[string]any{"stdout": ""},
@@ -240,7 +253,11 @@ func (s *site) targets(t *testing.T, task *program.Task, host string) bool {
 
 func (s *site) applies(t *testing.T, task *program.Task, vars *lang.Vars) bool {
 	t.Helper()
+	var blocks []*program.Block // the outer ones first: inner conditions may read what only these hosts have
 	for b := task.Block; b != nil; b = b.Parent {
+		blocks = append([]*program.Block{b}, blocks...)
+	}
+	for _, b := range blocks {
 		ok, _, err := b.Applies(vars)
 		if err != nil {
 			t.Errorf("block %q: %v", b.Name, err)

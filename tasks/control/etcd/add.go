@@ -19,6 +19,7 @@ import (
 // is a member or starts with a new cluster, and
 // fails for a host whose etcd must stay untouched.
 type AddMember struct {
+	Target  `yaml:",inline"`
 	Plan    string        `yaml:"plan" rule:"variable" doc:"Name under which etcd_plan was registered." required:"true"`
 	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait until the change is allowed; default 2m."`
 }
@@ -30,7 +31,7 @@ type step struct{ action, reason, removeID string }
 
 // Check describes the change of the membership.
 func (a *AddMember) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(actx)
+	self, hosts, err := a.place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -70,7 +71,7 @@ func (a *AddMember) Check(ctx context.Context, actx engine.ActionContext) (engin
 // Apply waits until the change is safe, makes it, and returns the flags for the start of
 // the new member.
 func (a *AddMember) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	self, hosts, err := place(actx)
+	self, hosts, err := a.place(actx)
 	if err != nil {
 		return nil, err
 	}

@@ -36,12 +36,12 @@ func (a *Addresses) Check(ctx context.Context, actx engine.ActionContext) (engin
 	if err != nil {
 		return engine.Change{}, err
 	}
-	hosts := Hosts(c)
+	hosts := Hosts(c.Etcd)
 	if Take(ctx, open, hosts).Live() != nil {
 		return engine.Change{}, errors.New("a majority of the members of etcd serves: deployer install changes the addresses of members, one after the other, and deployer resume completes an interrupted readdress")
 	}
 	probes := (&Plan{Found: a.Found}).probes(actx, hosts)
-	setListed(probes, ListedPeerURLs(ctx, actx, hosts))
+	setListed(probes, ListedPeerURLs(ctx, actx, cluster.EtcdOwn, hosts))
 	reason := cluster.EtcdAddressesLost(probes)
 	if reason == "" {
 		return engine.Change{}, errors.New("the members of etcd know each other under the addresses of the inventory: deployer resume completes an interrupted readdress; where none was interrupted, deployer apply starts them")
@@ -60,29 +60,26 @@ func setListed(probes []cluster.EtcdProbe, listed map[string]string) {
 	}
 }
 
-// etcdUnit is the unit of etcd: an installation that changes its address gives the address
-// to the other members before the unit starts with it.
-const etcdUnit = "/etc/systemd/system/etcd.service"
-
 var advertised = regexp.MustCompile(`--initial-advertise-peer-urls=([^\s"]+)`)
 
-// ListedPeerURLs returns for etcd hosts the peer URL under which the others know their
+// ListedPeerURLs returns for the hosts of an etcd cluster the peer URL under which the others know their
 // members, as far as the units on the hosts show it. Hosts that cannot be read are left
 // out. Use it for a cluster of which no member answers.
-func ListedPeerURLs(ctx context.Context, actx engine.ActionContext, hosts []Host) map[string]string {
+func ListedPeerURLs(ctx context.Context, actx engine.ActionContext, name string, hosts []Host) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	unit := unitPath(name)
 	out := map[string]string{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, h := range hosts {
 		wg.Go(func() {
-			result, err := actx.RunOn(ctx, h.Name, "read", &stat.Read{Paths: []string{etcdUnit}, MissingOK: true})
+			result, err := actx.RunOn(ctx, h.Name, "read", &stat.Read{Paths: []string{unit}, MissingOK: true})
 			if err != nil {
 				return
 			}
 			files, _ := result.Output["files"].(map[string]any)
-			if m := advertised.FindStringSubmatch(fmt.Sprint(files[etcdUnit])); m != nil {
+			if m := advertised.FindStringSubmatch(fmt.Sprint(files[unit])); m != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				out[h.Name] = m[1]

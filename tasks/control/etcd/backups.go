@@ -29,7 +29,7 @@ func (b *Backups) Check(_ context.Context, actx engine.ActionContext) (engine.Ch
 		return engine.NoChange(report.Output([]report.Row{report.Skip(checkBackup, "", "cluster.etcd.backup.schedule is never")})), nil
 	}
 	var members []memberBackups
-	for _, h := range Hosts(c) {
+	for _, h := range Hosts(c.Etcd) {
 		out := actionctx.Registered(actx, h.Name, b.Found)
 		text, ok := out["stdout"].(string)
 		if !ok {

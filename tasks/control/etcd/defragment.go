@@ -21,6 +21,7 @@ import (
 // cannot compact then, because they write when they do. The alarm ends when all files are
 // smaller than their quota; otherwise the action fails.
 type Defragment struct {
+	Target  `yaml:",inline"`
 	All     bool          `yaml:"all" doc:"Include members whose file is smaller than 100 MiB, or of which less than 45 % holds no data. Default false."`
 	Pause   time.Duration `yaml:"pause" range:"0s.." doc:"Time between two members; default 36s."`
 	Timeout time.Duration `yaml:"timeout" range:"1ms.." doc:"Maximum time for one member; default 5m."`
@@ -35,7 +36,7 @@ func NewDefragment() *Defragment {
 
 // Check returns the members that would be defragmented.
 func (d *Defragment) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := d.remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -65,7 +66,7 @@ func (d *Defragment) Check(ctx context.Context, actx engine.ActionContext) (engi
 
 // Apply defragments. The output has the freed bytes.
 func (d *Defragment) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := d.remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

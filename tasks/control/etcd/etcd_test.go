@@ -313,12 +313,12 @@ func TestDryRunDoesNotWait(t *testing.T) {
 func TestRowsNameTheProblems(t *testing.T) {
 	f := newFake("m1", "m2", "m3")
 	hosts := hostsOf("m1", "m2", "m3")
-	if bad := report.Problems(Rows(context.Background(), f.open, hosts)); len(bad) != 0 {
+	if bad := report.Problems(Rows(context.Background(), f.open, "", hosts)); len(bad) != 0 {
 		t.Errorf("a healthy cluster: %+v", bad)
 	}
 	f.up["m3"] = false
 	var got []string
-	for _, r := range report.Problems(Rows(context.Background(), f.open, hosts)) {
+	for _, r := range report.Problems(Rows(context.Background(), f.open, "", hosts)) {
 		got = append(got, r.Check+" "+r.Host+": "+r.Detail)
 	}
 	want := []string{"etcd member m3: etcd on m3 does not answer: connection refused", "etcd members : 2 of 3 serve; not m3"}
@@ -326,7 +326,7 @@ func TestRowsNameTheProblems(t *testing.T) {
 		t.Error(diff)
 	}
 	f.up["m2"] = false
-	rows := Rows(context.Background(), f.open, hosts)
+	rows := Rows(context.Background(), f.open, "", hosts)
 	if last := rows[len(rows)-1]; last.OK || !strings.Contains(last.Detail, "a majority of the members is down") {
 		t.Errorf("%+v", last)
 	}
@@ -350,7 +350,7 @@ func TestMembersThatTheRunRepairs(t *testing.T) {
 		for _, host := range c.down {
 			f.up[host] = false
 		}
-		rows := Rows(t.Context(), f.open, hostsOf("m1", "m2", "m3"), c.repaired...)
+		rows := Rows(t.Context(), f.open, "etcd", hostsOf("m1", "m2", "m3"), c.repaired...)
 		if got := report.Problems(rows); len(got) < c.problems || c.problems == 0 && len(got) > 0 {
 			t.Errorf("%s: %d problems, want %d\n%s", name, len(got), c.problems, report.Table(got))
 		}

@@ -17,6 +17,7 @@ import (
 // quorum is safe with it. A member that serves and is listed with another peer URL than that
 // of its host gets this one: the only member of a cluster has nobody else to change the list.
 type Healthy struct {
+	Target  `yaml:",inline"`
 	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait; default 60s."`
 }
 
@@ -29,7 +30,7 @@ func (h *Healthy) Gate() any { return h }
 // Check waits, and reports whether a promotion or another peer URL is needed. In a dry run it surveys the
 // cluster once and never fails.
 func (h *Healthy) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(actx)
+	self, hosts, err := h.place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -64,7 +65,7 @@ func (h *Healthy) Check(ctx context.Context, actx engine.ActionContext) (engine.
 // Apply promotes the learner, changes the peer URL, and waits until the member is healthy as
 // a voter.
 func (h *Healthy) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	self, hosts, err := place(actx)
+	self, hosts, err := h.place(actx)
 	if err != nil {
 		return nil, err
 	}

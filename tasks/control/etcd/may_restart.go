@@ -14,6 +14,7 @@ import (
 // the member of the host to stop, and changes nothing. Playbooks run it right before they
 // change what the member reads at its start.
 type MayRestart struct {
+	Target  `yaml:",inline"`
 	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"Maximum wait until the other members serve; default 2m."`
 }
 
@@ -28,7 +29,7 @@ func (m *MayRestart) Check(ctx context.Context, actx engine.ActionContext) (engi
 	if actx.CheckOnly() {
 		return engine.NoChange(nil), nil
 	}
-	self, hosts, err := place(actx)
+	self, hosts, err := m.place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

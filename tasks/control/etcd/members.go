@@ -14,14 +14,16 @@ import (
 // Output: members, one for each etcd host in inventory order with the fields of
 // cluster.EtcdMemberState; others, the listed members that no host has; snapshot_host, the host whose member a snapshot is best taken
 // of, empty when no member answers; problem, the reason for that.
-type Members struct{}
+type Members struct {
+	Target `yaml:",inline"`
+}
 
 // ReadOnly is true.
 func (*Members) ReadOnly() bool { return true }
 
 // Check reads the states.
-func (*Members) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, actx)
+func (m *Members) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
+	open, hosts, err := m.remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

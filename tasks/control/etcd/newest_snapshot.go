@@ -30,7 +30,7 @@ func (n *NewestSnapshot) Check(_ context.Context, actx engine.ActionContext) (en
 		return engine.Change{}, err
 	}
 	out, saved, highest := engine.Output{}, 0, int64(-1)
-	for _, h := range Hosts(c) {
+	for _, h := range Hosts(c.Etcd) {
 		snapshot := actionctx.Registered(actx, h.Name, n.Saved)
 		path, _ := snapshot["path"].(string)
 		if path == "" {

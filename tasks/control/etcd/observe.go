@@ -10,7 +10,7 @@ import (
 // Observe returns the running cluster as the etcd hosts of the resolved cluster report
 // it. Observe fails when no member serves.
 func Observe(ctx context.Context, actx engine.ActionContext) (*cluster.EtcdLive, error) {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := Target{}.remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

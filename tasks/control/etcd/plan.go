@@ -20,18 +20,15 @@ import (
 // Output: bootstrap (true when all members start at once), order, and hosts: by name,
 // each with action, initial_cluster, initial_state, remove_id, reason and serves.
 type Plan struct {
+	Target   `yaml:",inline"`
 	Found    string   `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered whether they have data (a stat of the member directory)." required:"true"`
 	Only     []string `yaml:"only" rule:"word" doc:"Hosts whose members the run changes; default all. A host is added beside a member that is down only when the run repairs that member first."`
 	Restored bool     `yaml:"restored" doc:"The members have restored data, which knows them under the addresses of the inventory, also when their units still have others. Default false."`
 }
 
-// Files that are written only after etcd was healthy, so they prove that the cluster has
-// worked before: on masters the manifest of the API server, on etcd hosts the mark that their
-// unit checks.
-const (
-	apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
-	memberMark        = "/etc/deployer/etcd-member"
-)
+// apiServerManifest is written only after the cluster's own etcd was healthy, as the mark of
+// [markPath] is on etcd hosts, so it proves that this has worked before.
+const apiServerManifest = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
 // ReadOnly is true: a plan changes nothing.
 func (*Plan) ReadOnly() bool { return true }
@@ -43,11 +40,15 @@ func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
+	e, err := c.EtcdNamed(p.Cluster)
+	if err != nil {
+		return engine.Change{}, err
+	}
 	open, err := opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	hosts := Hosts(c)
+	hosts := Hosts(e)
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		names[i] = h.Name
@@ -58,16 +59,16 @@ func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	live := Take(ctx, open, hosts).Live()
 	probes := p.probes(actx, hosts)
 	if live == nil {
-		establish(ctx, actx, c, probes)
+		p.establish(ctx, actx, c.Masters, probes)
 		if !p.Restored {
-			setListed(probes, ListedPeerURLs(ctx, actx, hosts))
+			setListed(probes, ListedPeerURLs(ctx, actx, p.Cluster, hosts))
 		}
 	}
 	plan := cluster.PlanEtcd(probes, live)
 	if err := refusal(probes, plan); err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(planOutput(c, plan)), nil
+	return engine.NoChange(planOutput(e, plan)), nil
 }
 
 // Apply is never called.
@@ -91,10 +92,10 @@ func (p *Plan) probes(actx engine.ActionContext, hosts []Host) []cluster.EtcdPro
 	return probes
 }
 
-// establish looks on the masters and the etcd hosts for a proof that the cluster has worked
-// before. It matters only when no etcd answers. A proof on a master without etcd is assigned
+// establish looks on the masters and the etcd hosts for a proof that the etcd cluster has worked
+// before. API servers prove it for the cluster's own etcd only: they may have had no other. It matters only when no etcd answers. A proof on a master without etcd is assigned
 // to the first etcd host, because the rule only needs its existence.
-func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, probes []cluster.EtcdProbe) {
+func (p *Plan) establish(ctx context.Context, actx engine.ActionContext, masters []string, probes []cluster.EtcdProbe) {
 	if len(probes) == 0 {
 		return
 	}
@@ -110,17 +111,19 @@ func establish(ctx context.Context, actx engine.ActionContext, c *cluster.Cluste
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			i := max(0, slices.IndexFunc(probes, func(p cluster.EtcdProbe) bool { return p.Name == host }))
+			i := max(0, slices.IndexFunc(probes, func(h cluster.EtcdProbe) bool { return h.Name == host }))
 			probes[i].Established = true
 		})
 	}
-	for _, master := range c.Masters {
-		look(master, apiServerManifest)
+	if nameOrOwn(p.Cluster) == cluster.EtcdOwn {
+		for _, master := range masters {
+			look(master, apiServerManifest)
+		}
 	}
 	// The loop uses the index: a copy of the whole probe would read fields that other
 	// goroutines write.
 	for i := range probes {
-		look(probes[i].Name, memberMark)
+		look(probes[i].Name, markPath(p.Cluster))
 	}
 	wg.Wait()
 }
@@ -153,7 +156,7 @@ func refusal(probes []cluster.EtcdProbe, plan cluster.EtcdPlan) error {
 	return fmt.Errorf("etcd must not be touched on %s", strings.Join(reasons, "; on "))
 }
 
-func planOutput(c *cluster.Cluster, plan cluster.EtcdPlan) engine.Output {
+func planOutput(e cluster.Etcd, plan cluster.EtcdPlan) engine.Output {
 	hosts := map[string]any{}
 	for name, step := range plan.Hosts {
 		hosts[name] = map[string]any{
@@ -170,7 +173,7 @@ func planOutput(c *cluster.Cluster, plan cluster.EtcdPlan) engine.Output {
 		"order":     plan.Order,
 		"hosts":     hosts,
 		// A new cluster's values, for templates of hosts that are members already.
-		"initial_cluster": c.Etcd.InitialCluster,
+		"initial_cluster": e.InitialCluster,
 		"initial_state":   "new",
 	}
 }

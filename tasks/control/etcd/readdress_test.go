@@ -116,7 +116,7 @@ func downAt(t *testing.T, moved ...string) *actiontest.Context {
 			url = "https://192.0.2.7:2380"
 		}
 		unit := "ExecStart=/usr/local/bin/etcd \\\n  \"--initial-advertise-peer-urls=" + url + "\" \\\n  \"--name=" + host + "\""
-		return engine.Result{Output: engine.Output{"files": map[string]any{etcdUnit: unit}}}, nil
+		return engine.Result{Output: engine.Output{"files": map[string]any{unitPath(""): unit}}}, nil
 	}
 	return s
 }

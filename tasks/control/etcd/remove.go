@@ -9,7 +9,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/poll"
 )
 
@@ -17,6 +16,7 @@ import (
 // cluster, when [cluster.EtcdMayRemove] allows it. It ends only when the member list,
 // read linearizably, does not have the member. A member that is not listed is no change.
 type RemoveMember struct {
+	Target  `yaml:",inline"`
 	Member  string        `yaml:"member" rule:"word" doc:"Name of the member; default: the host."`
 	PeerURL string        `yaml:"peer_url" rule:"url" doc:"Peer URL of the member, by which one is found that has not started yet and has no name. Default: none."`
 	Dead    bool          `yaml:"dead" doc:"Fail when the member answers: its host is said to be dead. Default false."`
@@ -28,7 +28,7 @@ func NewRemoveMember() *RemoveMember { return &RemoveMember{Timeout: 2 * time.Mi
 
 // Check describes the removal. Check fails when no member answers.
 func (r *RemoveMember) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := r.remaining(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -45,7 +45,7 @@ func (r *RemoveMember) Check(ctx context.Context, actx engine.ActionContext) (en
 
 // Apply waits until the removal is safe, and makes it.
 func (r *RemoveMember) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := r.remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +60,6 @@ func (r *RemoveMember) name(actx engine.ActionContext) string {
 		return r.Member
 	}
 	return actx.Host()
-}
-
-// remaining returns the etcd hosts of the cluster, without those that leave it.
-func remaining(ctx context.Context, actx engine.ActionContext) (Opener, []Host, error) {
-	c, err := actionctx.Cluster(actx)
-	if err != nil {
-		return nil, nil, err
-	}
-	open, err := opener(ctx, actx)
-	return open, Hosts(c), err
 }
 
 // Departing is a member that leaves the cluster.

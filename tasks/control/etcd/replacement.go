@@ -17,7 +17,8 @@ import (
 // Output: remove_id (empty when the cluster lists no member for the host), serves,
 // learner, archive, and others, the names of the members that stay.
 type Replacement struct {
-	Found string `yaml:"found" rule:"variable" doc:"Name under which the host registered whether it has data (a stat of the member directory)." required:"true"`
+	Target `yaml:",inline"`
+	Found  string `yaml:"found" rule:"variable" doc:"Name under which the host registered whether it has data (a stat of the member directory)." required:"true"`
 }
 
 // ReadOnly is true: a decision changes nothing.
@@ -25,7 +26,7 @@ func (*Replacement) ReadOnly() bool { return true }
 
 // Check decides.
 func (r *Replacement) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	self, hosts, err := place(actx)
+	self, hosts, err := r.place(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

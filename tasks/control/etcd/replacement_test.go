@@ -62,7 +62,7 @@ func TestStatesHaveTheMemberList(t *testing.T) {
 		t.Errorf("others: %+v", others)
 	}
 	var found []string
-	for _, r := range Rows(t.Context(), f.open, hosts) {
+	for _, r := range Rows(t.Context(), f.open, "", hosts) {
 		if r.Host == "m3" {
 			found = append(found, r.Detail, r.Fix)
 		}

@@ -34,7 +34,7 @@ func (r *RestoreRevision) Check(_ context.Context, actx engine.ActionContext) (e
 		return engine.Change{}, err
 	}
 	var names []string
-	for _, h := range Hosts(c) {
+	for _, h := range Hosts(c.Etcd) {
 		names = append(names, h.Name)
 	}
 	for _, name := range []string{r.Found, r.Recorded, r.Replaced} {

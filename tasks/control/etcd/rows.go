@@ -6,18 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"deployer/cluster"
 	"deployer/tasks/control/report"
 )
 
-// Rows returns the health of an etcd cluster as report rows: one for each host, and rows
+// Rows returns the health of the etcd cluster with a name as report rows: one for each host, and rows
 // of the cluster for the leader, the serving members and alarms. While a majority serves, a
 // member of a repaired host that does not serve is no problem.
-func Rows(ctx context.Context, open Opener, hosts []Host, repaired ...string) []report.Row {
+func Rows(ctx context.Context, open Opener, name string, hosts []Host, repaired ...string) []report.Row {
 	survey := Take(ctx, open, hosts)
+	checks := checksOf(name)
 	var rows []report.Row
 	exempt := map[uint64]bool{}
 	for _, h := range hosts {
-		row := survey.row(h)
+		row := checks.member(survey, h)
 		if entry, listed := survey.Entry(h); !row.OK && listed && slices.Contains(repaired, h.Name) {
 			exempt[entry.ID] = true
 			row = report.Skip(row.Check, row.Host, "%s; this run repairs it first", row.Detail)
@@ -25,33 +27,47 @@ func Rows(ctx context.Context, open Opener, hosts []Host, repaired ...string) []
 		rows = append(rows, row)
 	}
 	if survey.Entries == nil {
-		return append(rows, report.Bad("etcd", "", "%v: a majority of the members is down", errNoMember).
-			Advised("start etcd on the hosts above; journalctl -u etcd tells why it is down"))
+		return append(rows, report.Bad(checks.name, "", "%v: a majority of the members is down", errNoMember).
+			Advised("start "+checks.name+" on the hosts above; journalctl -u "+checks.name+" tells why it is down"))
 	}
-	return append(rows, survey.leaderRow(), survey.membersRow(exempt), alarmsRow(ctx, open, survey, hosts))
+	return append(rows, checks.leader(survey), checks.members(survey, exempt), checks.alarms(ctx, open, survey, hosts))
 }
 
-func (s *Survey) row(h Host) report.Row {
+// rowNames has the words of the rows of one etcd cluster.
+type rowNames struct {
+	name string // begins the name of each check
+	flag string // for commands of the advice
+}
+
+func checksOf(name string) rowNames {
+	if name == cluster.EtcdEvents {
+		return rowNames{name, " --cluster events"}
+	}
+	return rowNames{cluster.EtcdOwn, ""}
+}
+
+func (c rowNames) member(s *Survey, h Host) report.Row {
+	check, replace := c.name+" member", "deployer etcd replace "+h.Name+c.flag
 	state := Judge(s, h)
 	if _, listed := s.Entry(h); s.Entries != nil && !listed {
-		return report.Bad("etcd member", h.Name, "the cluster lists no member for this host: it was removed, or never added").
-			Advised("deployer etcd replace " + h.Name + " puts its data aside and adds it again; deployer apply adds a host that has no data")
+		return report.Bad(check, h.Name, "the cluster lists no member for this host: it was removed, or never added").
+			Advised(replace + " puts its data aside and adds it again; deployer apply adds a host that has no data")
 	}
 	if !state.OK {
-		return report.Bad("etcd member", h.Name, "%s", state.Text).
-			Advised("look at journalctl -u etcd on the host; deployer etcd replace " + h.Name + " replaces the member when its data is damaged")
+		return report.Bad(check, h.Name, "%s", state.Text).
+			Advised("look at journalctl -u " + c.name + " on the host; " + replace + " replaces the member when its data is damaged")
 	}
 	if state.Learner {
-		return report.Bad("etcd member", h.Name, "the member is a learner and does not vote").Advised("run install again, which promotes the learner when it has caught up; deployer etcd replace " + h.Name + " replaces it")
+		return report.Bad(check, h.Name, "the member is a learner and does not vote").Advised("run install again, which promotes the learner when it has caught up; " + replace + " replaces it")
 	}
 	status := s.Hosts[h.Name].Status
-	return report.OK("etcd member", h.Name, "etcd %s serves, database %s, %s in use", status.Version, Mebibytes(status.DBSize), Mebibytes(status.DBInUse))
+	return report.OK(check, h.Name, "etcd %s serves, database %s, %s in use", status.Version, Mebibytes(status.DBSize), Mebibytes(status.DBInUse))
 }
 
 // Mebibytes returns a number of bytes as text in MiB.
 func Mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-func (s *Survey) leaderRow() report.Row {
+func (c rowNames) leader(s *Survey) report.Row {
 	leaders := map[uint64]bool{}
 	for _, l := range s.Hosts {
 		if l.Answers {
@@ -59,17 +75,17 @@ func (s *Survey) leaderRow() report.Row {
 		}
 	}
 	if len(leaders) != 1 {
-		return report.Bad("etcd leader", "", "members name %d different leaders", len(leaders)).Advised("wait for the election to end; if it does not, look at the network between the members")
+		return report.Bad(c.name+" leader", "", "members name %d different leaders", len(leaders)).Advised("wait for the election to end; if it does not, look at the network between the members")
 	}
 	for id := range leaders {
 		if id != 0 {
-			return report.OK("etcd leader", "", "%s", s.leader(id))
+			return report.OK(c.name+" leader", "", "%s", s.leader(id))
 		}
 	}
-	return report.Bad("etcd leader", "", "there is none")
+	return report.Bad(c.name+" leader", "", "there is none")
 }
 
-func (s *Survey) membersRow(exempt map[uint64]bool) report.Row {
+func (c rowNames) members(s *Survey, exempt map[uint64]bool) report.Row {
 	var broken []string
 	for _, e := range s.Entries {
 		if look, ok := s.byID(e.ID); !exempt[e.ID] && (!ok || look.Err != nil) {
@@ -78,9 +94,9 @@ func (s *Survey) membersRow(exempt map[uint64]bool) report.Row {
 	}
 	slices.Sort(broken)
 	if len(broken) > 0 {
-		return report.Bad("etcd members", "", "%d of %d serve; not %s", len(s.Entries)-len(broken), len(s.Entries), strings.Join(broken, ", "))
+		return report.Bad(c.name+" members", "", "%d of %d serve; not %s", len(s.Entries)-len(broken), len(s.Entries), strings.Join(broken, ", "))
 	}
-	return report.OK("etcd members", "", "%d of %d serve", len(s.Entries)-len(exempt), len(s.Entries))
+	return report.OK(c.name+" members", "", "%d of %d serve", len(s.Entries)-len(exempt), len(s.Entries))
 }
 
 func nameOf(e Entry) string {
@@ -102,14 +118,14 @@ func (s *Survey) alarms(ctx context.Context, open Opener, hosts []Host) ([]strin
 	return member.Alarms(ctx)
 }
 
-func alarmsRow(ctx context.Context, open Opener, s *Survey, hosts []Host) report.Row {
+func (c rowNames) alarms(ctx context.Context, open Opener, s *Survey, hosts []Host) report.Row {
 	alarms, err := s.alarms(ctx, open, hosts)
 	switch {
 	case err != nil:
-		return report.Bad("etcd alarms", "", "%v", err)
+		return report.Bad(c.name+" alarms", "", "%v", err)
 	case len(alarms) > 0:
-		return report.Bad("etcd alarms", "", "%s", strings.Join(alarms, ", ")).
-			Advised("NOSPACE: delete what filled the database, then deployer etcd defrag frees the space and ends the alarm; CORRUPT: deployer etcd replace HOST")
+		return report.Bad(c.name+" alarms", "", "%s", strings.Join(alarms, ", ")).
+			Advised("NOSPACE: delete what filled the database, then deployer etcd defrag" + c.flag + " frees the space and ends the alarm; CORRUPT: deployer etcd replace HOST" + c.flag)
 	}
-	return report.OK("etcd alarms", "", "none")
+	return report.OK(c.name+" alarms", "", "none")
 }

@@ -3,13 +3,10 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"deployer/engine"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/keyring"
 )
 
@@ -54,20 +51,6 @@ func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyr
 		return nil, err
 	}
 	return Open(actx.Dial, config), nil
-}
-
-// place returns the host of the task and all etcd hosts.
-func place(actx engine.ActionContext) (self Host, all []Host, err error) {
-	c, err := actionctx.Cluster(actx)
-	if err != nil {
-		return Host{}, nil, err
-	}
-	all = Hosts(c)
-	i := slices.IndexFunc(all, func(h Host) bool { return h.Name == actx.Host() })
-	if i < 0 {
-		return Host{}, nil, fmt.Errorf("host %s is not an etcd host of the cluster", actx.Host())
-	}
-	return all[i], all, nil
 }
 
 // Member IDs are text in variables, because a JSON number cannot hold them.

@@ -24,11 +24,11 @@ type Host struct {
 	PeerURL string
 }
 
-// Hosts are the cluster's etcd hosts in inventory order.
-func Hosts(c *cluster.Cluster) []Host {
+// Hosts are the hosts of an etcd cluster in inventory order.
+func Hosts(e cluster.Etcd) []Host {
 	var out []Host
-	for i, m := range c.Etcd.Members {
-		out = append(out, Host{Name: m.Name, Address: m.HostPort, PeerURL: c.Etcd.Peers[i].URL})
+	for i, m := range e.Members {
+		out = append(out, Host{Name: m.Name, Address: m.HostPort, PeerURL: e.Peers[i].URL})
 	}
 	return out
 }

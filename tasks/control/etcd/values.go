@@ -44,7 +44,7 @@ const (
 // reads pages, each linearizably: a value that is written meanwhile is visited as it was
 // before or after. The value is valid during the call only.
 func EachValue(ctx context.Context, actx engine.ActionContext, visit func(key string, value []byte)) error {
-	open, hosts, err := remaining(ctx, actx)
+	open, hosts, err := Target{}.remaining(ctx, actx)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, fou
 		return
 	}
 	if open, err := etcd.OpenWith(ctx, actx, ring); err == nil {
-		found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
+		found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c.Etcd)).Live()
 	}
 	client, err := kube.OpenWith(ctx, actx, ring)
 	if err != nil {

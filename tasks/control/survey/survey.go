@@ -97,10 +97,10 @@ func (s *Survey) cluster(ctx context.Context, actx engine.ActionContext, c *clus
 	if err != nil {
 		return err
 	}
-	found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c)).Live()
+	found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c.Etcd)).Live()
 	if found.Etcd == nil {
 		found.EtcdError = "no etcd member serves"
-		for host, url := range etcd.ListedPeerURLs(ctx, actx, etcd.Hosts(c)) {
+		for host, url := range etcd.ListedPeerURLs(ctx, actx, cluster.EtcdOwn, etcd.Hosts(c.Etcd)) {
 			if h, examined := found.Hosts[host]; examined {
 				h.EtcdPeerURL = url
 				found.Hosts[host] = h

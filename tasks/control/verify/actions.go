@@ -40,7 +40,7 @@ func (*ClusterTask) Apply(context.Context, engine.ActionContext, engine.Change) 
 	return nil, nil
 }
 
-// EtcdTask is the action `verify_etcd`: it checks the members of etcd.
+// EtcdTask is the action `verify_etcd`: it checks the members of all etcd clusters that the cluster has.
 type EtcdTask struct {
 	Repaired []string `yaml:"repaired" rule:"word" doc:"Hosts whose members this run repairs: a member there that does not serve is no problem as long as a majority serves."`
 }
@@ -59,7 +59,15 @@ func (t *EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(report.Output(etcd.Rows(ctx, open, etcd.Hosts(c), t.Repaired...))), nil
+	var rows []report.Row
+	for _, name := range c.EtcdNames() {
+		e, err := c.EtcdNamed(name)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		rows = append(rows, etcd.Rows(ctx, open, name, etcd.Hosts(e), t.Repaired...)...)
+	}
+	return engine.NoChange(report.Output(rows)), nil
 }
 
 // Apply is never needed.
