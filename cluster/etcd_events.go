@@ -8,7 +8,7 @@ import (
 )
 
 // Names of etcd clusters. On a host, unit, files and directories of a cluster begin with its name;
-// tasks and the flag --cluster of the command line select by it.
+// tasks select by it.
 const (
 	EtcdOwn    = "etcd"        // the cluster's own, which has all objects
 	EtcdEvents = "etcd-events" // the one that has events only

@@ -16,7 +16,7 @@ const (
 	// 100 above those of etcd: nothing is registered there.
 	portEventsClient = 2479
 	portEventsPeer   = 2480
-	portKubelet    = 10250
+	portKubelet      = 10250
 )
 
 // resolver holds the intermediate values of one [Resolve].

@@ -90,7 +90,7 @@ func newSwapHost(t *testing.T, ownLog bool) *swapHost {
 			t.Fatal(err)
 		}
 	}
-	h.script = strings.NewReplacer("/etc/systemd/system/etcd.service", filepath.Join(h.dir, "etcd.service"), "/etc/deployer/etcd-member", filepath.Join(h.dir, "etcd-member")).
+	h.script = strings.NewReplacer("/etc/systemd/system/$NAME.service", filepath.Join(h.dir, "etcd.service"), "/etc/deployer/$NAME-member", filepath.Join(h.dir, "etcd-member")).
 		Replace(roleShell(t, "etcd-data-swap/tasks/main.yaml", "replace the data of this member by the restored data"))
 	return h
 }

@@ -15,6 +15,7 @@ func newEtcdCommand(e env) *cobra.Command {
 func newEtcdDefrag(e env) *cobra.Command {
 	var o runOptions
 	var all bool
+	var target etcdTarget
 	cmd := &cobra.Command{
 		Use:   "defrag",
 		Short: "Give unused space of etcd's database files back to the disk",
@@ -32,9 +33,12 @@ the objects themselves fill the database.`,
 			if err != nil {
 				return err
 			}
-			given.Extra = map[string]any{"etcd_defrag_all": all}
+			given.Extra = map[string]any{"etcd_defrag_all": all, "etcd_name": target.name()}
 			r, err := newRunner(e).EtcdDefrag(given)
 			if err != nil {
+				return err
+			}
+			if _, err := target.of(r.Project.Cluster); err != nil {
 				return err
 			}
 			return execute(cmd.Context(), e, r, o)
@@ -43,6 +47,7 @@ the objects themselves fill the database.`,
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show which members would be defragmented")
+	target.flags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "include members with little unused space")
 	return cmd
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ func newEtcdBackup(e env) *cobra.Command {
 	var host, to string
 	var keep, maxSize int
 	var offline bool
+	var target etcdTarget
 	var keys keyRecipients
 	cmd := &cobra.Command{
 		Use:   "backup",
@@ -50,7 +52,10 @@ authorities, the keys of service accounts and those that encrypt Secrets. The fi
 encrypted with age to the recipients of --recipient and --recipients-file, by default those
 of cluster.etcd.backup.recipients in the inventory. Snapshot and keys together restore the
 cluster on other machines when all masters are lost; without recipients there are no keys,
-and a master must be left.`,
+and a master must be left.
+
+With --events it saves the etcd cluster of events, in
+/var/lib/deployer/etcd-events-snapshots, without keys.`,
 		Example: `  deployer etcd backup --to /srv/backups
   deployer etcd backup --to s3://backups/prod
   deployer etcd backup --offline --to .
@@ -62,17 +67,23 @@ and a master must be left.`,
 					return usageError(fmt.Errorf("--%s is %d, want at least 1", flag, n))
 				}
 			}
+			if offline && target.events {
+				return usageError(errors.New("--offline saves the cluster's own etcd only: without a majority, deployer install starts the etcd cluster of events again, or deployer etcd restore --events replaces its data"))
+			}
 			given, err := o.resolve()
 			if err != nil {
 				return err
 			}
-			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": "", "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize}
+			given.Extra = map[string]any{"etcd_backup_host": host, "etcd_backup_to": "", "etcd_backup_keep": keep, "etcd_backup_max_size": maxSize, "etcd_name": target.name()}
 			backup := newRunner(e).EtcdBackup
 			if offline {
 				backup = newRunner(e).EtcdBackupOffline
 			}
 			r, err := backup(given)
 			if err != nil {
+				return err
+			}
+			if _, err := target.of(r.Project.Cluster); err != nil {
 				return err
 			}
 			var remote *storeCopy
@@ -92,7 +103,10 @@ and a master must be left.`,
 				}
 			}
 			given.Extra["etcd_backup_to"] = to
-			recipients, err := keys.list(cmd, r.Project.Cluster.Etcd.Backup.Recipients)
+			recipients := []any{} // events are not encrypted
+			if !target.events {
+				recipients, err = keys.list(cmd, r.Project.Cluster.Etcd.Backup.Recipients)
+			}
 			if err != nil {
 				return err
 			}
@@ -111,7 +125,9 @@ and a master must be left.`,
 			if o.output == "text" {
 				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than a resume of this one
 				printSnapshot(e.stdout, results.Found())
-				keys.print(e.stdout, results.Found().Place, len(recipients) > 0)
+				if !target.events {
+					keys.print(e.stdout, results.Found().Place, len(recipients) > 0)
+				}
 			}
 			if err := firstError(err, backupOutcome(done, results.Found().Host())); err != nil || remote == nil {
 				return err
@@ -127,6 +143,7 @@ and a master must be left.`,
 	f.IntVar(&keep, "keep", 0, "number of snapshots that stay on the host (default: cluster.etcd.backup.keep, 15)")
 	f.IntVar(&maxSize, "max-size", 0, "size in `MiB` of all snapshots on the host, beyond which the oldest are removed (default: cluster.etcd.backup.max_size_mib, 10240)")
 	keys.flags(cmd)
+	target.flags(cmd)
 	return cmd
 }
 

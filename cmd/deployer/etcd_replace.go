@@ -18,6 +18,7 @@ import (
 // replaceOptions are the flags of etcd replace.
 type replaceOptions struct {
 	runOptions
+	etcdTarget
 	yes  bool
 	host string
 }
@@ -38,7 +39,9 @@ data directory.
 
 Continue an interrupted replacement with deployer resume, or with the same command. A
 host that does not come back is removed with deployer scale-down --dead; an empty
-machine under the same name gets its member from deployer apply.`,
+machine under the same name gets its member from deployer apply.
+
+With --events it replaces the host's member of the etcd cluster of events.`,
 		Example:           `  deployer etcd replace m2`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completePattern,
@@ -50,6 +53,7 @@ machine under the same name gets its member from deployer apply.`,
 	runFlags(cmd, &o.runOptions)
 	lockFlags(cmd, &o.runOptions)
 	cmd.Flags().BoolVar(&o.Check, "check", false, "change nothing, show what would be done")
+	o.etcdTarget.flags(cmd)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not prompt for confirmation")
 	return cmd
 }
@@ -60,7 +64,7 @@ func replaceMember(ctx context.Context, e env, o replaceOptions) error {
 		return err
 	}
 	id := time.Now().UTC().Format("20060102-150405")
-	given.Extra = map[string]any{"etcd_replace_host": o.host, "etcd_replace_id": id}
+	given.Extra = map[string]any{"etcd_replace_host": o.host, "etcd_replace_id": id, "etcd_name": o.name()}
 	asked := given
 	asked.Check = false
 	plan, err := newRunner(e).EtcdReplacePlan(asked)
@@ -70,17 +74,21 @@ func replaceMember(ctx context.Context, e env, o replaceOptions) error {
 	if !plan.Project.Cluster.Nodes[o.host].IsEtcd {
 		return usageError(fmt.Errorf("%s is no etcd host of the cluster", o.host))
 	}
+	target, err := o.of(plan.Project.Cluster)
+	if err != nil {
+		return err
+	}
 	found, err := o.plan(ctx, e, plan)
 	if err != nil {
 		return err
 	}
 	if o.output == "text" {
-		found.print(e.stdout, o.host, plan.Project.Cluster.Etcd.DataDir+"/before-"+id)
+		found.print(e.stdout, o.host, target.DataDir+"/before-"+id)
 	}
 	if o.Check {
 		return nil
 	}
-	if err := requireYes(e, o.yes, fmt.Sprintf("Replace the etcd member of %s in the cluster %s?", o.host, plan.Project.Cluster.Name)); err != nil {
+	if err := requireYes(e, o.yes, fmt.Sprintf("Replace the %s member of %s in the cluster %s?", o.name(), o.host, plan.Project.Cluster.Name)); err != nil {
 		return err
 	}
 	r, err := newRunner(e).EtcdReplace(given)

@@ -23,6 +23,7 @@ import (
 type restoreOptions struct {
 	runOptions
 	confirmation
+	etcdTarget
 	snapshot   string
 	keys       string // path of the encrypted keys, or s3://...: the hosts have no part of the cluster yet
 	identity   string
@@ -67,6 +68,9 @@ as cluster.etcd.backup.fingerprint: whoever can write there can encrypt other ke
 none: whoever could write to the place of the backup may then have given themselves rights
 in the cluster, or programs to run on its nodes.
 
+With --events it replaces the data of the etcd cluster of events. API servers end meanwhile, as for
+the cluster's own etcd, because they hold events open. A snapshot of the one is refused for the other.
+
 deployer resume continues an interrupted restore.`,
 		Example: `  deployer etcd restore m1:/var/lib/deployer/etcd-snapshots/20261123-101502-1a2b.db
   deployer etcd restore /srv/backups/20261123-101502-1a2b.db --yes --cluster prod
@@ -85,7 +89,8 @@ deployer resume continues an interrupted restore.`,
 	cmd.Flags().StringVar(&o.identity, "identity", "", "with --keys: `file` with the age identity or SSH key that decrypts it (default: as for encrypted variables)")
 	cmd.Flags().BoolVar(&o.ignoreKeys, "ignore-keys", false, "accept keys that do not belong to the snapshot; Secrets may be unreadable")
 	cmd.Flags().BoolVar(&o.unauthenticated, "unauthenticated", false, "accept a backup that nothing proves to be the cluster's; whoever could write to its place may have planted objects that take over the cluster")
-	o.flags(cmd)
+	o.confirmation.flags(cmd)
+	o.etcdTarget.flags(cmd)
 	return cmd
 }
 
@@ -94,22 +99,28 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.events && o.keys != "" {
+		return usageError(errors.New("--keys restores the cluster's own etcd on empty hosts; the etcd cluster of events starts there without data"))
+	}
 	if err := o.keyFiles(); err != nil {
 		return err
 	}
 	runner := newRunner(e)
 	id := time.Now().UTC().Format("20060102-150405")
-	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys || o.events, "etcd_name": o.etcdTarget.name()}
 	// The run is created before any host is contacted, for its inventory and the name
 	// of the cluster.
 	r, err := runner.EtcdRestore(given)
 	if err != nil {
 		return err
 	}
+	if _, err := o.of(r.Project.Cluster); err != nil {
+		return err
+	}
 	if err := o.loadMAC(ctx, e.stderr, r.Project.Cluster); err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Replace the data of etcd in the cluster %s by %s?", r.Project.Cluster.Name, o.snapshot)
+	question := fmt.Sprintf("Replace the data of %s in the cluster %s by %s?", o.etcdTarget.name(), r.Project.Cluster.Name, o.snapshot)
 	if o.keys != "" {
 		question = fmt.Sprintf("Install the cluster %s on %s with the keys and the data of the backup %s?", r.Project.Cluster.Name, inventory.CompressText(r.Project.Cluster.Masters), o.snapshot)
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,12 +181,14 @@ func TestCopiesOfAbandonedRestoresAreRemoved(t *testing.T) {
 func TestPrintEtcdStatus(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := printEtcdStatus(&out, []cluster.EtcdMemberState{
+	members := &etcdMembers{found: map[string]etcdMemberList{cluster.EtcdOwn: {Members: []cluster.EtcdMemberState{
 		{Host: "m1", Listed: true, ID: "a1", Member: "m1", Answers: true, Serves: true, Leader: true, Version: "3.6.8", Revision: 7, DBSize: 2 << 20, DBInUse: 1 << 20},
 		{Host: "m2", Problem: "connection refused"},
 		{Host: "m3", Listed: true, ID: "a3", Learner: true},
+	}, Others: []cluster.EtcdMemberState{
 		{Listed: true, ID: "a4", Member: "old", PeerURLs: []string{"https://10.0.0.9:2380"}},
-	}, []report.Row{report.Bad("etcd member", "m2", "the cluster lists no member").Advised("deployer etcd replace m2")})
+	}}}}
+	err := members.print(&out, []report.Row{report.Bad("etcd member", "m2", "the cluster lists no member").Advised("deployer etcd replace m2")})
 	want := `HOST   MEMBER  STATE        VERSION  REVISION  DATABASE  IN USE   UNUSED
 m1     a1      leader       3.6.8    7         2.0 MiB   1.0 MiB  50 %
 m2     -       no member    -        -         -         -        -
@@ -195,6 +199,30 @@ etcd member m2: the cluster lists no member
 `
 	if err != nil || out.String() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+}
+
+// TestPrintEtcdStatusOfEvents checks that the members of both etcd clusters of a host are told apart.
+func TestPrintEtcdStatusOfEvents(t *testing.T) {
+	t.Parallel()
+	members := &etcdMembers{}
+	for _, name := range []string{cluster.EtcdEvents, cluster.EtcdOwn} {
+		members.found = maps.Collect(maps.All(members.found))
+		members.found[name] = etcdMemberList{Members: []cluster.EtcdMemberState{{Host: "m1", Listed: true, ID: "of-" + name}}}
+	}
+	var out bytes.Buffer
+	if err := members.print(&out, nil); err != nil {
+		t.Fatal(err)
+	}
+	var first []string
+	for line := range strings.Lines(out.String()) {
+		first = append(first, strings.Join(strings.Fields(line)[:min(2, len(strings.Fields(line)))], " "))
+	}
+	if want := []string{"etcd", "HOST MEMBER", "m1 of-etcd", "", "etcd-events", "HOST MEMBER", "m1 of-etcd-events"}; !slices.Equal(first, want) {
+		t.Errorf("%q, want %q", first, want)
+	}
+	if doc := members.document(nil); doc["events"].(etcdMemberList).Members[0].ID != "of-etcd-events" || doc["members"].([]cluster.EtcdMemberState)[0].ID != "of-etcd" {
+		t.Errorf("%+v", doc)
 	}
 }
 

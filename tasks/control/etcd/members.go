@@ -11,7 +11,7 @@ import (
 // Members is the action `etcd_members`: it reads the state of the member of each etcd
 // host and changes nothing. A member that does not answer is a finding, not a failure.
 //
-// Output: members, one for each etcd host in inventory order with the fields of
+// Output: cluster, the name of the etcd cluster; members, one for each etcd host in inventory order with the fields of
 // cluster.EtcdMemberState; others, the listed members that no host has; snapshot_host, the host whose member a snapshot is best taken
 // of, empty when no member answers; problem, the reason for that.
 type Members struct {
@@ -37,7 +37,7 @@ func (m *Members) Check(ctx context.Context, actx engine.ActionContext) (engine.
 	if err != nil {
 		return engine.Change{}, err
 	}
-	out := engine.Output{"members": members, "others": others, "snapshot_host": "", "problem": ""}
+	out := engine.Output{"members": members, "others": others, "cluster": nameOrOwn(m.Cluster), "snapshot_host": "", "problem": ""}
 	if host, err := cluster.EtcdSnapshotHost(states); err != nil {
 		out["problem"] = err.Error()
 	} else {

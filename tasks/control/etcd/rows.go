@@ -41,7 +41,7 @@ type rowNames struct {
 
 func checksOf(name string) rowNames {
 	if name == cluster.EtcdEvents {
-		return rowNames{name, " --cluster events"}
+		return rowNames{name, " --events"}
 	}
 	return rowNames{cluster.EtcdOwn, ""}
 }

@@ -20,7 +20,7 @@ func TestRowsOfEvents(t *testing.T) {
 		}
 	}
 	bad := report.Problems(rows)
-	if len(bad) == 0 || !strings.Contains(bad[0].Fix, "journalctl -u etcd-events") || !strings.Contains(bad[0].Fix, "deployer etcd replace m3 --cluster events") {
+	if len(bad) == 0 || !strings.Contains(bad[0].Fix, "journalctl -u etcd-events") || !strings.Contains(bad[0].Fix, "deployer etcd replace m3 --events") {
 		t.Errorf("a member that is down: %+v", bad)
 	}
 }

@@ -30,6 +30,7 @@ type Content struct {
 	Revision  int64
 	Keys      int               // that exist
 	Encrypted int               // values that API servers have encrypted
+	Other     string            // a key that an etcd cluster of events has not; empty without any
 	PodCIDRs  map[string]string // ranges of the Node objects that have one, by name
 }
 
@@ -50,6 +51,9 @@ func (f *File) Read(keys keyring.Files) (Content, error) {
 	var trusted []byte
 	revision, err := f.each(func(key string, value []byte) {
 		c.Keys++
+		if c.Other == "" && !isOfEvents(key) {
+			c.Other = key
+		}
 		if strings.HasPrefix(key, nodesPrefix) {
 			c.addNode(value)
 		}
