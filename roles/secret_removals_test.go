@@ -17,7 +17,7 @@ import (
 // files are known to have no credential.
 func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 	known := []string{
-		"/etc/deployer/etcd-member",
+		"/etc/deployer/{{ etcd_target.name }}-member",
 		"/etc/deployer/etcd-restore-unfinished",
 		"/var/lib/deployer/etcd-restore/{{ etcd_restore_id }}.bump",
 		"/etc/kubernetes/manifests/kube-apiserver.yaml",

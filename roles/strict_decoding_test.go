@@ -49,7 +49,7 @@ func readable(file, text string) error {
 		return fmt.Errorf("a template printed nothing or a wrong verb")
 	}
 	switch ext := path.Ext(file); {
-	case file == "/etc/deployer/etcd-member": // its existence is read
+	case file == "/etc/deployer/etcd-member" || file == "/etc/deployer/etcd-events-member": // its existence is read
 		return nil
 	case file == "/etc/deployer/etcd-backup-keys.age", // package keybackup reads it
 		file == "/etc/deployer/etcd-backup-mac.key": // the script of the timer reads it

@@ -70,11 +70,12 @@ func reasons(n int) string {
 
 func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.Row {
 	rows := slices.Concat(r.connections(actx.Targets()), r.versions(actx), r.conflicts(ctx, actx))
-	live, err := etcd.Observe(ctx, actx)
-	if err != nil {
-		rows = append(rows, report.Bad("etcd", "", "%v", err))
+	live, found := r.etcd(ctx, actx, cluster.EtcdOwn)
+	rows = append(rows, found...)
+	if c, ok := engine.Service[*cluster.Cluster](actx.Services()); ok && c.EtcdEvents != nil {
+		_, found = r.etcd(ctx, actx, cluster.EtcdEvents)
+		rows = append(rows, found...)
 	}
-	rows = append(rows, r.members(live)...)
 	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return append(rows, report.Bad("api", "", "%v", err))
@@ -154,9 +155,19 @@ func (r *Report) connections(targets []string) []report.Row {
 	return rows
 }
 
-// members returns the row for the removal of etcd members, and one for each member that
-// is said to be dead and answers.
-func (r *Report) members(live *cluster.EtcdLive) []report.Row {
+// etcd returns the running etcd cluster with a name, nil when no member answers, and the rows of its
+// members.
+func (r *Report) etcd(ctx context.Context, actx engine.ActionContext, name string) (*cluster.EtcdLive, []report.Row) {
+	live, err := etcd.Observe(ctx, actx, name)
+	if err != nil {
+		return nil, []report.Row{report.Bad(name, "", "%v", err)}
+	}
+	return live, r.members(name, live)
+}
+
+// members returns the row for the removal of members of the etcd cluster with a name, and one for
+// each member that is said to be dead and answers.
+func (r *Report) members(etcdName string, live *cluster.EtcdLive) []report.Row {
 	if live == nil || len(r.Members) == 0 {
 		return nil
 	}
@@ -169,13 +180,13 @@ func (r *Report) members(live *cluster.EtcdLive) []report.Row {
 		}
 		ids = append(ids, m.ID)
 		if m.Healthy && slices.Contains(r.Dead, name) {
-			rows = append(rows, report.Bad("dead", name, "its etcd member answers").Advised("stop the host, or leave out --dead"))
+			rows = append(rows, report.Bad("dead", name, "its %s member answers", etcdName).Advised("stop the host, or leave out --dead"))
 		}
 	}
 	if _, err := cluster.PlanEtcdRemoval(live, ids); err != nil {
-		return append(rows, report.Bad("etcd quorum", "", "%v", err).Advised("bring the other members back first"))
+		return append(rows, report.Bad(etcdName+" quorum", "", "%v", err).Advised("bring the other members back first"))
 	}
-	return append(rows, report.OK("etcd quorum", "", "%d members leave, %d stay", len(ids), len(live.Members)-len(ids)))
+	return append(rows, report.OK(etcdName+" quorum", "", "%d members leave, %d stay", len(ids), len(live.Members)-len(ids)))
 }
 
 // dead returns rows for nodes that are said to be dead and are Ready, and for names that

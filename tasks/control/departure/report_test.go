@@ -50,8 +50,14 @@ func TestMembersThatLeave(t *testing.T) {
 		"a member in --dead that responds": {Report{Members: []string{"m2"}, Dead: []string{"m2"}}, nil, []string{"m2", "its etcd member answers"}},
 		"gone already":                     {Report{Members: []string{"m9"}}, nil, nil},
 	} {
-		require(t, name, problems(c.report.members(members(c.down...))), c.want...)
+		require(t, name, problems(c.report.members(cluster.EtcdOwn, members(c.down...))), c.want...)
 	}
+}
+
+// TestMembersOfEventsThatLeave checks that the quorum of events is judged on its own.
+func TestMembersOfEventsThatLeave(t *testing.T) {
+	got := problems((&Report{Members: []string{"m1"}}).members(cluster.EtcdEvents, members("m2")))
+	require(t, "a member of events while another is down", got, "etcd-events quorum", "member m1 must not be removed")
 }
 
 func TestDeadHostsAndUnknownNames(t *testing.T) {

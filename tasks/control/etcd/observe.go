@@ -7,10 +7,10 @@ import (
 	"deployer/engine"
 )
 
-// Observe returns the running cluster as the etcd hosts of the resolved cluster report
-// it. Observe fails when no member serves.
-func Observe(ctx context.Context, actx engine.ActionContext) (*cluster.EtcdLive, error) {
-	open, hosts, err := Target{}.remaining(ctx, actx)
+// Observe returns the running etcd cluster with a name as the etcd hosts of the resolved cluster
+// report it. Observe fails when no member serves.
+func Observe(ctx context.Context, actx engine.ActionContext, name string) (*cluster.EtcdLive, error) {
+	open, hosts, err := Target{Cluster: name}.remaining(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
