@@ -202,6 +202,11 @@ e2e-own-networks: build packages ## kube-router and Calico's own manifests as ad
 	bin/deployer artifacts build --with calico --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_OWN)' ./test/networks
 
+.PHONY: e2e-etcd
+e2e-etcd: build packages ## the etcd cluster of events: installed, broken, restored, moved away and back, beside clients (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
+
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)
 	bin/deployer artifacts build --with calico,conformance

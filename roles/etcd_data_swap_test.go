@@ -103,7 +103,7 @@ func (h *swapHost) run(kill int) (calls int, ok bool) {
 		h.t.Fatal(err)
 	}
 	cmd := exec.Command("/bin/sh", "-c", h.script)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(h.dir, "bin")+":"+os.Getenv("PATH"), "ID=1", "DATA="+h.data, "LOG="+h.log, fmt.Sprintf("KILL=%d", kill))
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(h.dir, "bin")+":"+os.Getenv("PATH"), "ID=1", "NAME=etcd", "DATA="+h.data, "LOG="+h.log, fmt.Sprintf("KILL=%d", kill))
 	out, err := cmd.CombinedOutput()
 	if err != nil && kill == 0 {
 		h.t.Errorf("the script ended with %v\n%s", err, out)
