@@ -141,7 +141,7 @@ func (s *events) dataLost() {
 		}
 		return nil
 	})
-	o := s.Deployer("status")
+	o := s.Deployer("verify")
 	s.RequireExit(o, 5)
 	s.RequireTexts(o.All(), "etcd-events member", "deployer etcd replace m2 --events")
 	s.Must("install")
@@ -172,12 +172,12 @@ func (s *events) restored() {
 	s.Must("etcd", "backup", "--to", own)
 	s.record("m2", "lost")
 	s.Must("etcd", "defrag", "--events", "--all")
-	for _, wrong := range [][]string{{s.only(dir)}, {s.only(own), "--events"}} {
+	for reason, wrong := range map[string][]string{"nothing but events": {s.only(dir)}, "it has /registry/": {s.only(own), "--events"}} {
 		o := s.Deployer(append([]string{"etcd", "restore", "--yes", "--cluster", "lab", "--ignore-keys"}, wrong...)...)
 		if o.Code == 0 {
 			s.T.Errorf("%v was restored", wrong)
 		}
-		s.RequireTexts(o.All(), "--events")
+		s.RequireTexts(o.All(), reason)
 	}
 	s.Must("etcd", "restore", s.only(dir), "--events", "--yes", "--cluster", "lab")
 	if got := s.keys(2479, "/registry/events/default/kept"); len(got) != 1 {
@@ -206,7 +206,7 @@ func (s *events) gone() {
 	s.T.Helper()
 	stamp := fmt.Sprint(time.Now().UnixNano())
 	for _, host := range masters {
-		if left := s.Shell(host, "ls -d /etc/systemd/system/etcd-events.service /etc/deployer/etcd-events* /var/lib/etcd-events/member 2>/dev/null; pgrep -af etcd-events || true"); left != "" {
+		if left := s.Shell(host, "ls -d /etc/systemd/system/etcd-events.service /etc/deployer/etcd-events* /var/lib/etcd-events/member 2>/dev/null; pgrep -af '[d]ata-dir=/var/lib/etcd-events' || true"); left != "" {
 			s.T.Errorf("%s has\n%s", host, left)
 		}
 		s.Shell(host, "ls -d /var/lib/etcd-events/removed-*/member")
