@@ -31,6 +31,18 @@ func TestMembers(t *testing.T) {
 		s.RequireTexts(s.Must("install").All(), "0 changed")
 		s.apart()
 	})
+	s.step("the cluster's own etcd is repaired and restored beside events", func() {
+		dir := t.TempDir()
+		s.Must("etcd", "backup", "--to", dir)
+		s.Kubectl("m1", "create namespace lost")
+		s.Must("etcd", "replace", "m2", "--yes")
+		s.Must("etcd", "restore", s.only(dir), "--yes", "--cluster", "lab")
+		if found := s.Kubectl("m1", "get namespaces -o name"); strings.Contains(found, "lost") {
+			t.Errorf("a namespace that was made after the backup is there:\n%s", found)
+		}
+		s.Must("verify")
+		s.apart()
+	})
 	s.step("certificates are renewed", func() {
 		s.Must("certs", "renew", "--all", "--yes")
 		s.Must("verify")
