@@ -36,6 +36,7 @@ var rules = map[string]rule{
 	"audit_log_path":                            {"api.audit.log_dir", func(v any) (any, bool) { return path.Dir(fmt.Sprint(v)), true }},
 	"kube_encrypt_secret_data":                  {"encryption.at_rest", boolean},
 	"etcd_data_dir":                             {"etcd.data_dir", same},
+	"etcd_events_cluster_enabled":               {"etcd.events.enabled", boolean},
 	"etcd_heartbeat_interval":                   {"etcd.heartbeat_interval", milliseconds},
 	"etcd_election_timeout":                     {"etcd.election_timeout", milliseconds},
 	"etcd_quota_backend_bytes":                  {"etcd.quota_backend_bytes", number},
