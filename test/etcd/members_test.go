@@ -53,6 +53,13 @@ func TestMembers(t *testing.T) {
 		s.Must("verify")
 		s.apart()
 	})
+	s.step("back and away with members that have changed", func() {
+		s.enable(false)
+		s.Must("install")
+		s.gone()
+		s.enable(true)
+		s.Must("install")
+	})
 	s.step("the cluster is removed", func() {
 		s.Must("reset", "--wipe", "--yes", "--cluster", "lab")
 		for _, host := range masters {
