@@ -145,13 +145,23 @@ func TestConflicts(t *testing.T) {
 			for i := range u.Nodes {
 				u.Nodes[i].PodCIDR += fmt.Sprintf(",fd00:10:244:%x::/64", i)
 			}
-		}, []string{" network.plugin: pods have addresses of two families"}},
+		}, nil},
 		"change-plugin with a router": {func(c *cluster.Cluster) {
 			calico("none")(c)
 			n := c.Nodes["n1"]
 			n.BGP.Routers = []cluster.Router{{Name: "tor"}}
 			c.Nodes["n1"] = n
-		}, changes, []string{" network.bgp.peers: nodes have sessions with routers"}},
+		}, changes, nil},
+		"change-plugin to large blocks of IPv6": {func(c *cluster.Cluster) {
+			c.PodCIDRs = append(c.PodCIDRs, "fd00:10:244::/56")
+			calico("none")(c)
+			c.Network.Calico.Pools = append(c.Network.Calico.Pools, cluster.ResolvedPool{Name: "default-ipv6-ippool", CIDR: c.PodCIDRs[1], BlockSize: 60, IPIPMode: "Never", VXLANMode: "Never"})
+		}, func(u *compare.InUse) {
+			changes(u)
+			for i := range u.Nodes {
+				u.Nodes[i].PodCIDR += fmt.Sprintf(",fd00:10:244:%x::/64", i)
+			}
+		}, []string{" network.calico: a block of Calico (/60) is larger than the range of a node: m1 fd00:10:244::/64", "block_size_ipv6"}},
 		"change-plugin to large blocks": {func(c *cluster.Cluster) { calico("none")(c); c.Network.Calico.Pools[0].BlockSize = 23 }, changes,
 			[]string{" network.calico: a block of Calico (/23) is larger than the range of a node: m1 10.244.0.0/24"}},
 		"a host that has lost the files of its network": {none, func(u *compare.InUse) {

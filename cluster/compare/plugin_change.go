@@ -81,29 +81,7 @@ func calicoInPlaceOfBGP(want *cluster.Cluster, found InUse) []Conflict {
 			Fix:     "set network.calico.encapsulation: none; a cluster in use cannot get an encapsulation",
 		}}
 	}
-	if c := notYet(want); c != nil {
-		return c
-	}
 	return blocksOfRanges(want, found)
-}
-
-// notYet returns the conflict of two families, or of routers, with a change of the plugin.
-func notYet(want *cluster.Cluster) []Conflict {
-	switch {
-	case len(want.PodCIDRs) > 1:
-		return []Conflict{{
-			Subject: "network.plugin",
-			Detail:  "pods have addresses of two families, and network change-plugin changes pods of one",
-			Fix:     "restore network.plugin; another plugin needs a new cluster",
-		}}
-	case slices.ContainsFunc(want.NodeNames, func(name string) bool { return len(want.Nodes[name].BGP.Routers) > 0 }):
-		return []Conflict{{
-			Subject: "network.bgp.peers",
-			Detail:  "nodes have sessions with routers, which each would lose from its change to the end of the run",
-			Fix:     "restore network.plugin, or take the routers out of network.bgp.peers, install, change the plugin, and put them back",
-		}}
-	}
-	return nil
 }
 
 // blocksOfRanges returns the conflict of block sizes with ranges of nodes that are smaller.

@@ -37,9 +37,6 @@ func bgpInPlaceOfCalico(want *cluster.Cluster, found InUse) []Conflict {
 			Fix:     "restore network.plugin; another plugin needs a new cluster",
 		}}
 	}
-	if c := notYet(want); c != nil {
-		return c
-	}
 	out := encapsulatedPools(found)
 	out = append(out, otherPools(want, found)...)
 	out = append(out, blocksInOtherRanges(want, found)...)

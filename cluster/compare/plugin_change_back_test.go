@@ -40,7 +40,15 @@ func TestBGPInPlaceOfCalico(t *testing.T) {
 		"IPIP":                          {pool(func(p *compare.PoolInUse) { p.IPIPMode = "Always" }), []string{"default-ipv4-ippool (IPIP Always)"}},
 		"policies":                      {policies(false), []string{"policies", "enforces no policies", "NetworkPolicy web/deny", "--drop-policies"}},
 		"policies, dropped":             {policies(true), nil},
-		"no API":                        {func(_ *cluster.Cluster, u *compare.InUse) { u.Pools = nil }, []string{"the API does not answer"}},
+		"racks":                         {func(c *cluster.Cluster, _ *compare.InUse) { c.Network.RackLabel = "rack" }, []string{"network.bgp.rack_label", "behind routers"}},
+		"a second family": {func(c *cluster.Cluster, u *compare.InUse) {
+			c.PodCIDRs, c.NodePrefixes = append(c.PodCIDRs, "fd00:10:244::/56"), append(c.NodePrefixes, 64)
+			for i := range u.Nodes {
+				u.Nodes[i].PodCIDR += fmt.Sprintf(",fd00:10:244:%x::/64", i)
+			}
+			u.Blocks = []compare.BlockInUse{{CIDR: "fd00:10:244:4::40/122", Node: "n1", Used: 1}}
+		}, []string{"fd00:10:244:4::40/122 of n1 in fd00:10:244:4::/64 of n2 (1)"}},
+		"no API": {func(_ *cluster.Cluster, u *compare.InUse) { u.Pools = nil }, []string{"the API does not answer"}},
 	} {
 		want := resolve(t, 3, 2)
 		found := inUse(want)
