@@ -48,7 +48,7 @@ EOF`)
 	s.RequireExit(o, refused)
 	s.RequireTexts(o.All(), "NetworkPolicy kube-public/nobody", "GlobalNetworkSet partners", "--drop-policies")
 	change := []string{"network", "change-plugin", "--drop-policies"}
-	check := strings.Join(strings.Fields(s.Must(append(change, "--check")...).All()), " ")
+	check := strings.Join(strings.Fields(s.Must(append(change, "--check", "-v")...).All()), " ")
 	s.RequireTexts(check, "without effect from the change of each node on: NetworkPolicy kube-public/nobody", "n3 differs drain the node", "n3 differs plugin-change-bgp: end the pods of the former network", "CustomResourceDefinition ippools.crd.projectcalico.org")
 	change = append(change, "--yes")
 
