@@ -190,7 +190,7 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)' ./test/networks
+	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks
 	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
 
@@ -206,6 +206,14 @@ e2e-own-networks: build packages ## kube-router, Calico's own manifests and the 
 e2e-etcd: build packages ## the etcd cluster of events: installed, broken, restored, moved away and back, beside clients (needs root)
 	bin/deployer artifacts build
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
+
+# Scenarios for which make e2e-networks has no time.
+E2E_CALICO := TestUpgradeOfCalico
+
+.PHONY: e2e-calico
+e2e-calico: build packages ## other versions of Calico on real hosts, under pings (needs root)
+	bin/deployer artifacts build --with calico
+	go test -tags lab -count=1 -v -timeout 40m -run '$(E2E_CALICO)' ./test/networks
 
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)

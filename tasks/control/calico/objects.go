@@ -24,6 +24,10 @@ const (
 	// clientPrefix is the prefix of the labels of a reflector's clients, whose name follows.
 	clientPrefix = "reflector.deployer/"
 	managedLabel = "app.kubernetes.io/managed-by"
+	// restartTime is the time for which other nodes keep the routes of a node whose BIRD does not run. It
+	// is longer than the gate of role calico-node (3 minutes) and the restore of the former calico-node
+	// after it; BIRD's default is 120 s.
+	restartTime = "300s"
 )
 
 func kindOf(kind string) schema.GroupVersionKind {
@@ -34,6 +38,9 @@ func kindOf(kind string) schema.GroupVersionKind {
 // announce are left to the user.
 func bgpConfiguration(n cluster.Network, mesh bool) *unstructured.Unstructured {
 	spec := map[string]any{"asNumber": int64(n.ASN), "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info"}
+	if mesh { // Calico refuses it without a mesh
+		spec["nodeMeshMaxRestartTime"] = restartTime
+	}
 	for field, ranges := range map[string][]string{"serviceClusterIPs": n.Advertise.ClusterIPs, "serviceExternalIPs": n.Advertise.ExternalIPs, "serviceLoadBalancerIPs": n.Advertise.LoadBalancerIPs} {
 		var cidrs []any
 		for _, cidr := range ranges {
@@ -48,7 +55,7 @@ func bgpConfiguration(n cluster.Network, mesh bool) *unstructured.Unstructured {
 
 // bgpPeer returns a BGPPeer of deployer by its name. Calico makes the sessions of both ends of it.
 func bgpPeer(name string) *unstructured.Unstructured {
-	spec := map[string]any{"nodeSelector": "all()", "peerSelector": "has(" + reflectorLabel + ")"}
+	spec := map[string]any{"nodeSelector": "all()", "peerSelector": "has(" + reflectorLabel + ")", "maxRestartTime": restartTime}
 	switch reflector, clients := strings.CutPrefix(name, cluster.PeerClients("")); {
 	case clients:
 		spec["nodeSelector"] = "has(" + clientPrefix + reflector + ")"

@@ -147,7 +147,7 @@ func TestLabelsOfRouters(t *testing.T) {
 // TestAnnouncedServices: ranges that the inventory does not announce are left to the user.
 func TestAnnouncedServices(t *testing.T) {
 	c := resolved(t)
-	if diff := cmp.Diff(map[string]any{"asNumber": int64(64512), "nodeToNodeMeshEnabled": true, "logSeverityScreen": "Info"}, bgpConfiguration(c.Network, true).Object["spec"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"asNumber": int64(64512), "nodeToNodeMeshEnabled": true, "nodeMeshMaxRestartTime": restartTime, "logSeverityScreen": "Info"}, bgpConfiguration(c.Network, true).Object["spec"]); diff != "" {
 		t.Error(diff)
 	}
 	c.Network.Advertise = cluster.Advertised{ClusterIPs: []string{"10.96.0.0/16"}, LoadBalancerIPs: []string{"203.0.113.0/24"}}
