@@ -27,7 +27,8 @@ func TestUntilInterrupt(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	failed := errors.New("no disk")
-	if err := untilInterrupt(t.Context(), func(context.Context) error { return failed }); err != failed {
+	var interrupted *exitError
+	if err := untilInterrupt(t.Context(), func(context.Context) error { return failed }); !errors.Is(err, failed) || errors.As(err, &interrupted) {
 		t.Errorf("an error without interrupt: %v", err)
 	}
 }
