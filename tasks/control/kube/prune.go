@@ -48,7 +48,8 @@ func Label(objects []*unstructured.Unstructured, set string) {
 
 // Unlisted returns the deletions of the cluster's objects of a set that are not among
 // objects, in the order in which they must be carried out. Objects with an owner
-// reference are left to their controllers.
+// reference are left to their controllers. Objects that deployer has not applied stay,
+// whatever their labels are: kubectl expose gives a new Service those of the Deployment.
 func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructured.Unstructured) ([]Planned, error) {
 	wanted := map[string]bool{}
 	for _, o := range objects {
@@ -77,12 +78,17 @@ func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructure
 		})
 		for _, o := range found[i] {
 			o.SetGroupVersionKind(gvk) // items of a list may lack it
-			if !wanted[Identity(&o)] && len(o.GetOwnerReferences()) == 0 {
+			if !wanted[Identity(&o)] && len(o.GetOwnerReferences()) == 0 && isApplied(&o) {
 				out = append(out, Planned{Object: &o, Needed: true, Delete: true, Effect: ObjectEffect(Describe(&o), "remove: the manifests no longer contain it", "", &o)})
 			}
 		}
 	}
 	return out, nil
+}
+
+// isApplied reports whether deployer is a field manager of an object.
+func isApplied(o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(e v1.ManagedFieldsEntry) bool { return e.Manager == Manager })
 }
 
 // Identity returns a key of an object that is the same in all versions of its group.

@@ -13,7 +13,8 @@ import (
 )
 
 // TestApplyRemovesUnlistedObjectsOfTheSet applies three versions of a set's manifests.
-// Namespaces and the objects of other sets, other tools and controllers stay.
+// Namespaces and the objects of other sets, other tools and controllers stay, and so does
+// an object that another tool has made with the labels of the set.
 func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 	ctx := context.Background()
 	api := &kubetest.API{}
@@ -49,6 +50,9 @@ func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 	api.Put("/api/v1/namespaces/shop/configmaps/made", map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "made", "namespace": "shop", "labels": labels("shop"),
 			"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Thing", "name": "x", "uid": "1"}}}})
+	api.Put("/api/v1/namespaces/shop/services/exposed", map[string]any{"apiVersion": "v1", "kind": "Service", // by kubectl expose
+		"metadata": map[string]any{"name": "exposed", "namespace": "shop", "labels": labels("shop"),
+			"managedFields": []any{map[string]any{"manager": "kubectl-expose", "operation": "Update"}}}})
 
 	got := run("shop", "{apiVersion: v1, kind: ConfigMap, metadata: {name: prices, namespace: shop}, data: {tea: \"3\", coffee: \"4\"}}")
 	want := []string{"remove: the manifests no longer contain it ConfigMap shop/opening", "remove: the manifests no longer contain it Secret shop/till"}
@@ -56,7 +60,7 @@ func TestApplyRemovesUnlistedObjectsOfTheSet(t *testing.T) {
 		t.Error(diff)
 	}
 	left := []string{"/api/v1/namespaces/shop", "/api/v1/namespaces/shop/configmaps/made", "/api/v1/namespaces/shop/configmaps/others",
-		"/api/v1/namespaces/shop/configmaps/prices", "/api/v1/namespaces/shop/configmaps/users"}
+		"/api/v1/namespaces/shop/configmaps/prices", "/api/v1/namespaces/shop/configmaps/users", "/api/v1/namespaces/shop/services/exposed"}
 	if diff := cmp.Diff(left, api.Paths()); diff != "" {
 		t.Error(diff)
 	}
