@@ -188,7 +188,7 @@ func TestRunsThatEndEarly(t *testing.T) {
 			}
 		}, "the pod of the tests has not answered for 50ms; node m1 is not Ready: "},
 		"API lost": {func(f *fakeCluster) {
-			f.ends, f.options.times.api = 0, 40*time.Millisecond
+			f.ends, f.options.times.api, f.options.times.contact = 0, 40*time.Millisecond, time.Minute
 			away := 0
 			f.answer = func(path string) int {
 				if f.polls > 2 && away < 60 {
