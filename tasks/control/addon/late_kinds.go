@@ -19,9 +19,7 @@ import (
 // runs. An object of an unknown kind is an error when no add-on so far has a program.
 func splitLate(ctx context.Context, c *kube.Client, objects []*unstructured.Unstructured, namespace string, before []*unstructured.Unstructured) (served, late []*unstructured.Unstructured, err error) {
 	definitions := slices.Concat(before, objects)
-	program := slices.ContainsFunc(definitions, func(o *unstructured.Unstructured) bool {
-		return len(kube.WorkloadsOf([]*unstructured.Unstructured{o})) > 0
-	})
+	program := len(kube.WorkloadsOf(definitions)) > 0
 	for _, o := range objects {
 		err := c.SetNamespace(ctx, []*unstructured.Unstructured{o}, namespace, definitions...)
 		switch {
