@@ -1,10 +1,14 @@
 package kube
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -21,15 +25,16 @@ const maxDiff = 64 << 10
 //
 // The owners of fields count as content: deployer takes an object over that another
 // tool created with the same values, so that fields which are later removed from the
-// manifest are removed from the object. Times of writes are ignored.
-func difference(live, applied *unstructured.Unstructured) (effect engine.Effect, ok bool) {
+// manifest are removed from the object. Times of writes are ignored, and empty maps and lists of the
+// manifest: the server counts `annotations: {}` as owned only when others have written annotations.
+func difference(manifest, live, applied *unstructured.Unstructured) (effect engine.Effect, ok bool) {
 	target := Describe(applied)
 	if live == nil {
 		return ObjectEffect(target, "create", "", applied), true
 	}
 	before, after := comparable(live), comparable(applied)
 	if reflect.DeepEqual(before, after) {
-		if reflect.DeepEqual(owners(live), owners(applied)) {
+		if reflect.DeepEqual(owners(live, manifest), owners(applied, manifest)) {
 			return engine.Effect{}, false
 		}
 		return ObjectEffect(target, "take over fields", "", applied), true
@@ -59,9 +64,9 @@ func comparable(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// owners returns the managed fields without their times and without the subresource
-// status.
-func owners(o *unstructured.Unstructured) []any {
+// owners returns the managed fields without their times, without the subresource status and without the
+// fields that are empty in the manifest.
+func owners(o, manifest *unstructured.Unstructured) []any {
 	fields, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	var out []any
 	for _, f := range fields {
@@ -70,9 +75,71 @@ func owners(o *unstructured.Unstructured) []any {
 			continue
 		}
 		delete(entry, "time")
+		if owned, ok := entry["fieldsV1"].(map[string]any); ok && entry["operation"] == string(v1.ManagedFieldsOperationApply) && entry["manager"] == Manager {
+			dropEmpty(owned, manifest.Object)
+		}
 		out = append(out, entry)
 	}
 	return out
+}
+
+// dropEmpty removes the fields of a set (FieldsV1) whose value is an empty map or list, or null. The elements
+// of lists have keys such as `k:{"name":"web"}`.
+func dropEmpty(owned map[string]any, value any) {
+	for key, below := range owned {
+		child, found := element(value, key)
+		if !found {
+			continue
+		}
+		fields, _ := below.(map[string]any)
+		if isEmpty(child) && len(fields) == 0 {
+			delete(owned, key)
+			continue
+		}
+		before := len(fields)
+		if dropEmpty(fields, child); before > 0 && len(fields) == 0 {
+			delete(owned, key)
+		}
+	}
+}
+
+// element returns the value that a key of FieldsV1 names.
+func element(value any, key string) (any, bool) {
+	if name, ok := strings.CutPrefix(key, "f:"); ok {
+		fields, _ := value.(map[string]any)
+		child, found := fields[name]
+		return child, found
+	}
+	text, ok := strings.CutPrefix(key, "k:")
+	var names map[string]any
+	if !ok || json.Unmarshal([]byte(text), &names) != nil {
+		return nil, false
+	}
+	items, _ := value.([]any)
+	at := slices.IndexFunc(items, func(item any) bool {
+		fields, ok := item.(map[string]any)
+		for name, want := range names {
+			has, found := fields[name]
+			ok = ok && (!found || fmt.Sprint(has) == fmt.Sprint(want)) // the server adds defaults to keys
+		}
+		return ok
+	})
+	if at < 0 {
+		return nil, false
+	}
+	return items[at], true
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 func unified(name string, before, after map[string]any) string {

@@ -67,7 +67,7 @@ func planOne(ctx context.Context, c *Client, o *unstructured.Unstructured, force
 	if err != nil {
 		return Planned{}, applyError(o, err)
 	}
-	effect, needed := difference(live, applied)
+	effect, needed := difference(o, live, applied)
 	planned := Planned{Object: o, Live: &unstructured.Unstructured{}, Needed: needed, Effect: effect}
 	if live != nil {
 		planned.Live = live
