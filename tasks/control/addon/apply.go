@@ -215,6 +215,11 @@ func planOf(ctx context.Context, c *kube.Client, add *addons.Addon, before []*un
 	if err := c.SetNamespace(ctx, ofHooks, add.Namespace, slices.Concat(before, p.objects)...); err != nil {
 		return nil, err
 	}
+	if p.events() != nil {
+		if err := refusedHooks(ctx, c, p.hooks); err != nil {
+			return nil, err
+		}
+	}
 	namespace, err := missingNamespace(ctx, c, add, slices.Concat(p.objects, ofHooks))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +117,40 @@ func TestAHookThatFails(t *testing.T) {
 	s.charted("one", job("good", 0, "", addons.PreInstall))
 	if got := s.apply("shop"); !slices.Contains(got, "run hook pre-install Job shop/good") || !slices.Contains(got, "complete add-on shop") {
 		t.Errorf("the next run: %v", got)
+	}
+}
+
+// TestAHookThatTheAPIRefuses ends the run before its first change, although it would run years later.
+func TestAHookThatTheAPIRefuses(t *testing.T) {
+	s := newSite(t)
+	s.jobsEnd()
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "farewell"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": "shop"}},
+	}}
+	invalid := true
+	s.api.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if !invalid || r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/farewell") {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422, "message": "subjects[0].name: Required value"}`))
+		return true
+	}
+	s.charted("one", addons.Hook{Object: binding, Events: []string{addons.PreDelete}})
+	add, before, _ := (&Apply{Name: "shop"}).find(s.actx)
+	_, err := planOf(t.Context(), s.client, add, before)
+	if err == nil || !strings.Contains(err.Error(), "hook pre-delete, ClusterRoleBinding farewell: subjects[0].name: Required value; correct the values of the chart") {
+		t.Errorf("the error is %v", err)
+	}
+	if w := s.api.Writes(); len(w) > 0 {
+		t.Errorf("writes %v", w)
+	}
+	invalid = false
+	s.apply("shop")
+	invalid = true // it has been accepted, and the add-on does not change
+	if got := s.apply("shop"); got != nil {
+		t.Errorf("again: %v", got)
 	}
 }
