@@ -190,9 +190,12 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks
-	go test -tags lab -count=1 -v -timeout 20m ./test/proxy
-	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD)
+	rm -f bin/networks.figures
+	export DEPLOYER_FIGURES='$(CURDIR)/bin/networks.figures'; failed=0; \
+	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks || failed=1; \
+	go test -tags lab -count=1 -v -timeout 20m ./test/proxy || failed=1; \
+	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD) || failed=1; \
+	go run ./test/figures/closingline networks bin/networks.figures || failed=1; exit $$failed
 
 # Networks and charts of others, whose programs are built from Go modules of their own.
 E2E_OWN := TestKubeRouter|TestManifestsOfCalico|TestChartOfMetalLB

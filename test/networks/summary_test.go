@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"deployer/test/figures"
 	"deployer/test/harness"
 )
 
@@ -24,6 +25,7 @@ type summary struct {
 // scenario counts a test, when it ends.
 func scenario(t *testing.T) {
 	t.Helper()
+	figures.Scenario(t)
 	t.Cleanup(func() {
 		total.mu.Lock()
 		defer total.mu.Unlock()
@@ -39,6 +41,8 @@ func (s *summary) pinged(sent, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pings, s.lost = s.pings+sent, s.lost+lost
+	figures.Record(figures.Pings, float64(sent))
+	figures.Record(figures.Lost, float64(lost))
 }
 
 func (s *summary) String() string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"deployer/test/figures"
 	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
@@ -134,6 +135,7 @@ func TestVirtualIP(t *testing.T) {
 	s.Must("verify")
 	v.watch.stop()
 	two, _ := v.watch.overlap()
+	figures.Record(figures.VIPFailover, v.longest.Seconds())
 	fmt.Printf("vip_failover_s=%.2f vip_write_gap_s=%.2f two_holders_s=%.2f\n", v.longest.Seconds(), v.longestWrite.Seconds(), two.Seconds())
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"deployer/test/figures"
 	"deployer/test/harness"
 	"deployer/test/lab/plan"
 	"deployer/test/prober"
@@ -48,6 +49,7 @@ type limits struct {
 
 // TestAPIProxy tests both programs on one cluster, HAProxy as the default. It prints their figures.
 func TestAPIProxy(t *testing.T) {
+	figures.Scenario(t)
 	s := &site{Site: harness.New(t, "proxy", plan.Spec{Masters: 3, Minions: 2})}
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "proxy")["worker_connections"] = 8192 })
 	s.Must("install")
@@ -90,6 +92,7 @@ func (s *site) program(kind string, can limits) {
 	}
 	lived := time.Since(idler.opened)
 	s.T.Logf("proxy kind=%s idle_watch_s=%.0f", kind, lived.Seconds())
+	figures.Record(figures.IdleWatch, lived.Seconds())
 	if err := idler.alive(func() { s.change(quiet) }); err != nil {
 		s.T.Errorf("a watch that was idle for %s: %v", lived.Round(time.Second), err)
 	}
@@ -202,6 +205,8 @@ func (s *site) requireLeft(kind string, watches []*watch, vanished time.Time, ca
 	left := fmt.Sprintf("%.1f", last.Seconds())
 	if hanging > 0 {
 		left = "none"
+	} else {
+		figures.Record(figures.DeadMaster, last.Seconds())
 	}
 	s.T.Logf("proxy kind=%s dead_master_s=%s watches=%d open=%d hanging=%d", kind, left, len(watches), open, hanging)
 	if (hanging > 0) != can.keepsDead {

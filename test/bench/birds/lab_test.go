@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"deployer/test/figures"
 )
 
 var birdRoot = flag.String("bird", "", "directory with the unpacked packages of BIRD (required)")
@@ -17,6 +19,7 @@ var birdRoot = flag.String("bird", "", "directory with the unpacked packages of 
 // TestFourSpeakers runs the benchmark with four nodes, and an interrupted one, and looks for what they
 // leave.
 func TestFourSpeakers(t *testing.T) {
+	figures.Scenario(t)
 	if *birdRoot == "" {
 		t.Fatal("-bird is missing: run `make e2e-networks`, or `make bench-bird` and name the directory")
 	}
