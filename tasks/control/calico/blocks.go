@@ -51,7 +51,7 @@ type blocksPlan struct {
 // Check compares the blocks with the ranges. In a dry run of a cluster without Calico it names the
 // blocks of all nodes.
 func (b *Blocks) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, client, err := open(ctx, actx)
+	c, client, err := open(ctx, actx, patientInRuns)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -15,7 +15,6 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/shortlist"
-	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/kube"
 )
 
@@ -47,11 +46,7 @@ type leavePlan struct {
 
 // Check compares the objects.
 func (l *Leave) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(actx)
-	if err != nil {
-		return engine.Change{}, err
-	}
-	client, err := kube.Open(ctx, actx)
+	c, client, err := open(ctx, actx, patient)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -59,7 +59,7 @@ func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 
 // patch returns the patch of the node; nil when it is as wanted, and in a dry run before it exists.
 func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string]any, error) {
-	c, client, err := open(ctx, actx)
+	c, client, err := open(ctx, actx, patientInRuns)
 	if err != nil {
 		return nil, err
 	}

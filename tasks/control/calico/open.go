@@ -9,9 +9,18 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// open returns the cluster of the inventory and a client of its API. In a dry run the client does not
-// wait for an API that does not answer: a new cluster has none yet.
-func open(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, error) {
+// patience says whether requests wait for an API that does not answer.
+type patience bool
+
+const (
+	// patient requests always wait: the cluster has an API, so a dry run without its answer would be wrong.
+	patient patience = true
+	// patientInRuns requests do not wait in a dry run: a new cluster has no API yet.
+	patientInRuns patience = false
+)
+
+// open returns the cluster of the inventory and a client of its API.
+func open(ctx context.Context, actx engine.ActionContext, waits patience) (*cluster.Cluster, *kube.Client, error) {
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return nil, nil, err
@@ -20,7 +29,7 @@ func open(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *ku
 	if err != nil {
 		return nil, nil, err
 	}
-	if actx.CheckOnly() {
+	if actx.CheckOnly() && waits == patientInRuns {
 		client = client.WithRetryTimeout(-1)
 	}
 	return c, client, nil

@@ -32,7 +32,7 @@ type routersPlan struct {
 
 // Check compares the objects by a dry run on the server.
 func (r *Routers) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, client, err := open(ctx, actx)
+	c, client, err := open(ctx, actx, patientInRuns)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -58,7 +58,7 @@ func texts(all []string) []any {
 // read returns the cluster of the inventory, a client, and the sessions that the API has. In a dry
 // run without an API the cluster is a new one.
 func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, cluster.CalicoRoutes, error) {
-	c, client, err := open(ctx, actx)
+	c, client, err := open(ctx, actx, patientInRuns)
 	if err != nil {
 		return nil, nil, cluster.CalicoRoutes{}, err
 	}
