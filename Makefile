@@ -211,12 +211,12 @@ e2e-etcd: build packages ## the etcd cluster of events: installed, broken, resto
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
 
 # Scenarios for which make e2e-networks has no time.
-E2E_CALICO := TestUpgradeOfCalico
+E2E_CALICO := TestUpgradeOfCalico|TestPasswordOfCalico
 
 .PHONY: e2e-calico
-e2e-calico: build packages ## other versions of Calico on real hosts, under pings (needs root)
+e2e-calico: build packages ## other versions and passwords of Calico on real hosts, under pings (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 40m -run '$(E2E_CALICO)' ./test/networks
+	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_CALICO)' ./test/networks
 
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)

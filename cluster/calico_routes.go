@@ -20,6 +20,8 @@ type CalicoRoutes struct {
 const (
 	// PeerTransition: all nodes have sessions with all reflectors, while they change.
 	PeerTransition = "deployer-transition"
+	// PeerCanary: one node has its sessions with settings that no other session has yet.
+	PeerCanary = "deployer-canary"
 	// PeerReflectors: the reflectors have sessions with each other.
 	PeerReflectors = "deployer-reflectors"
 	peerClients    = "deployer-clients-of-"
@@ -79,7 +81,7 @@ func PlanCalicoTransition(want, have CalicoRoutes) CalicoTransition {
 		}
 	}
 	// A former run may have ended in the middle.
-	unfinished := slices.Contains(have.Peers, PeerTransition)
+	unfinished := slices.Contains(have.Peers, PeerTransition) || slices.Contains(have.Peers, PeerCanary)
 	t.Needed = unfinished || want.Mesh != have.Mesh || len(t.Become)+len(t.Leave) > 0
 	return t
 }

@@ -227,7 +227,7 @@ func kernelRequirements(c *Cluster, n Node) []Requirement {
 	// kube-proxy in its other mode, and the rule that gives pods' traffic out of
 	// the cluster the node's address.
 	out = append(out, feature("nftables", "traffic of pods is translated there"))
-	if c.Network.Plugin == PluginBGP && c.Network.Authentication != AuthenticationNone {
+	if c.Network.Authentication != AuthenticationNone {
 		out = append(out, feature("tcp_md5", "BGP sessions have a password; cluster.network.authentication: none does without"))
 	}
 	if !c.Kubelet.SwapAllowed {

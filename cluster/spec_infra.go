@@ -59,7 +59,7 @@ type NetworkSpec struct {
 	ReflectorLabel    string           `yaml:"reflector_label" doc:"Label of nodes whose value is their zone or rack, such as topology.kubernetes.io/zone: from mesh_below nodes on, two nodes of each zone reflect, masters first, and each node has sessions with those of its zone. Nodes without the label are a zone of their own. Default: reflectors are chosen without regard to zones."`
 	MeshBelow         int              `yaml:"mesh_below" doc:"Number of nodes from which on route reflectors are used instead of a full mesh; default 50, with calico 100."`
 	NodesPerReflector int              `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many masters are chosen as reflectors: at least three, and all of them where more would be needed. Minions are chosen only beside a single master."`
-	Authentication    string           `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other."`
+	Authentication    string           `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other. With calico one node changes first, and standby routes carry the packets."`
 	HostFirewall      HostFirewallSpec `yaml:"host_firewall" doc:"Packet filter of the ports of etcd and kubelets."`
 	MTU               int              `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: 1500, and with Calico what calico-node computes from the interfaces of the nodes and the encapsulation."`
 
@@ -74,7 +74,7 @@ func (n NetworkSpec) routesByBGP() bool {
 
 // authentication returns the authentication of the BGP sessions: none without sessions.
 func (n NetworkSpec) authentication() string {
-	if n.Plugin != PluginBGP {
+	if !n.routesByBGP() {
 		return AuthenticationNone
 	}
 	return n.Authentication

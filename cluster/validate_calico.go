@@ -21,9 +21,6 @@ func (c *checker) checkCalico() {
 	}
 	c.oneOf("unknown-encapsulation", key+".encapsulation", s.Encapsulation, Encapsulations()...)
 	c.oneOf("unknown-typha", key+".typha", s.Typha, TyphaAuto, TyphaAlways, TyphaNever)
-	if c.spec.Network.Authentication == AuthenticationMD5 {
-		c.add("no-calico-password", "cluster.network.authentication", "BGP sessions of Calico have no password here: remove the setting")
-	}
 	if c.spec.Network.CNI != "bridge" {
 		c.add("unused-cni", "cluster.network.cni", "with network.plugin: calico pods are connected by Calico: remove the setting")
 	}

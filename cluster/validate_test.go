@@ -200,7 +200,6 @@ var brokenClusters = []struct {
 	{"settings of Calico with bgp", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.Calico.BlockSize = 25 }, "unused-calico cluster.network.calico", "network.plugin: calico"},
 	{"unknown encapsulation", calico(func(n *cluster.NetworkSpec) { n.Calico.Encapsulation = "gre" }), "unknown-encapsulation cluster.network.calico.encapsulation", "vxlan"},
 	{"unknown choice of Typha", calico(func(n *cluster.NetworkSpec) { n.Calico.Typha = "yes" }), "unknown-typha cluster.network.calico.typha", "always"},
-	{"a password of Calico's sessions", calico(func(n *cluster.NetworkSpec) { n.Authentication = "md5" }), "no-calico-password cluster.network.authentication", "remove"},
 	{"a plugin beside Calico's", calico(func(n *cluster.NetworkSpec) { n.CNI = "ptp" }), "unused-cni cluster.network.cni", "remove"},
 	{"reflectors without BGP", calico(func(n *cluster.NetworkSpec) { n.Calico.Encapsulation, n.Reflectors = "vxlan", []string{"m1", "m2"} }), "unused-reflectors cluster.network.reflectors", "no BGP"},
 	{"a setting of Felix that deployer makes", calico(func(n *cluster.NetworkSpec) { n.Calico.Felix = map[string]any{"bpfEnabled": true} }), "owned-setting cluster.network.calico.felix.bpfEnabled", "remove"},

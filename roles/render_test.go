@@ -114,7 +114,10 @@ func calicoSessions(c *cluster.Cluster) map[string]any {
 		none[name] = []any{}
 	}
 	return map[string]any{
-		"new": false, "needed": false, "become": []any{}, "leave": []any{}, "mesh_sessions": none,
+		"new": false, "needed": false, "restarts": false, "begun": false, "present_sessions": none,
+		"former": map[string]any{"password_key": "", "restart_time": ""},
+		"canary": map[string]any{"node": "", "reflector": false, "former_reflector": false, "sessions": []any{}, "leftover": false, "restarts": false},
+		"become": []any{}, "leave": []any{}, "mesh_sessions": none,
 		"changed_sessions": none, "transition_sessions": none, "sessions": none,
 	}
 }
@@ -185,7 +188,7 @@ func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 		"calico_routers":          map[string]any{"labels": calicoRouters(c), "present": calicoRouters(c)},
 		"calico_router_sessions":  map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"calico_sessions":         calicoSessions(c),
-		"calico_routes":           map[string]any{"sessions": []any{}, "routes": []any{}},
+		"calico_routes":           map[string]any{"sessions": []any{}, "since": map[string]any{}, "routes": []any{}},
 		"former_plugin":           map[string]any{"files": map[string]any{"/etc/cni/net.d/10-deployer.conflist": "{}"}},
 		"plugin_routes":           map[string]any{"files": map[string]any{}},
 		"plugin_change":           map[string]any{"needed": true},

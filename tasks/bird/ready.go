@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,6 +19,8 @@ import (
 // use. Ready does not wait for sessions to hosts that join or are down.
 type Ready struct {
 	Before Before `yaml:"before" doc:"result of bird_status before the change; default none, and BIRD only has to answer"`
+	// Restarted is for a change that BIRD reads later than this gate begins, such as a password.
+	Restarted bool `yaml:"restarted" doc:"whether the sessions of before must have been restarted since then; default false"`
 	// Sessions are for changes of the sessions themselves.
 	Sessions []string `yaml:"sessions" rule:"word" doc:"names of BGP protocols that must be established; default: only those of before"`
 	// A router that is down is no reason to end every later run.
@@ -37,6 +38,8 @@ type Ready struct {
 type Before struct {
 	Sessions []string `yaml:"sessions" rule:"word" doc:"names of the BGP protocols that were established"`
 	Routes   []string `yaml:"routes" rule:"prefix" doc:"prefixes that the kernel sent to a gateway"`
+	// Since is for changes that restart sessions.
+	Since map[string]string `yaml:"since" rule:"line" keys:"word" doc:"time of the last change of each established BGP protocol"`
 	// Configured is empty where BIRD did not run.
 	Configured []string `yaml:"configured" rule:"word" doc:"names of all BGP protocols"`
 }
@@ -46,7 +49,7 @@ var _ engine.Module = (*Ready)(nil)
 // Gate returns the same wait without the state before, which the revert changes, and without routers.
 func (r *Ready) Gate() any {
 	gate := *r
-	gate.Before, gate.Routers = Before{}, nil
+	gate.Before, gate.Routers, gate.Restarted = Before{}, nil, false
 	return &gate
 }
 
@@ -99,13 +102,13 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 
 // try tests once; the error names the missing sessions or routes.
 func (r *Ready) try(ctx context.Context, sys engine.System) error {
-	now := state{sessions: map[string]string{}}
+	now := state{sessions: map[string]string{}, since: map[string]string{}}
 	for _, socket := range sockets(r.Socket, r.SocketIPv6) {
-		found, err := sessions(ctx, sys, socket)
+		found, err := Sessions(ctx, sys, socket)
 		if err != nil {
 			return err
 		}
-		maps.Copy(now.sessions, found)
+		now.add(found)
 	}
 	var err error
 	if now.routes, err = routes(sys); err != nil {
@@ -127,6 +130,16 @@ func (r *Ready) missing(now state) error {
 	}
 	if len(down) > 0 {
 		return fmt.Errorf("%d of %d sessions that were established are not: %s", len(down), len(r.Before.Sessions), shortlist.Names(down, named))
+	}
+	if r.Restarted {
+		for _, name := range r.Before.Sessions {
+			if since, configured := now.since[name]; configured && since == r.Before.Since[name] {
+				down = append(down, name)
+			}
+		}
+	}
+	if len(down) > 0 {
+		return fmt.Errorf("%d of %d sessions have not been restarted: %s", len(down), len(r.Before.Sessions), shortlist.Names(down, named))
 	}
 	for _, name := range r.Sessions {
 		if said, configured := now.sessions[name]; said != Established {

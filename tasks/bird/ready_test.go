@@ -47,7 +47,7 @@ func host(t *testing.T, shown func() string) *tasktest.System {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	sys := host(t, fixed(protocols))
-	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "configured": []string{"to_m1", "to_m2", "to_n1", "to_n2"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
+	want := engine.Output{"sessions": []string{"to_m1", "to_n1"}, "since": map[string]any{"to_m1": "14:00:07.123", "to_n1": "2026-11-20"}, "configured": []string{"to_m1", "to_m2", "to_n1", "to_n2"}, "routes": []string{"10.244.1.0/24", "10.244.2.0/24"}}
 	if diff := cmp.Diff(want, tasktest.Check(t, sys, &Status{}).Output); diff != "" {
 		t.Error(diff)
 	}
@@ -60,6 +60,26 @@ func TestStatus(t *testing.T) {
 	}
 	if out := tasktest.Check(t, sys, &Status{}).Output; len(out["sessions"].([]string)) != 0 {
 		t.Errorf("a BIRD that does not run has %v", out)
+	}
+}
+
+// TestRestarted: a change that BIRD has not read yet leaves the sessions as they are.
+func TestRestarted(t *testing.T) {
+	t.Parallel()
+	shown := atomic.Value{}
+	shown.Store(protocols)
+	sys := host(t, func() string { return shown.Load().(string) })
+	wanted := &Ready{Restarted: true, Before: Before{Sessions: []string{"to_m1", "to_gone"}, Since: map[string]string{"to_m1": "14:00:07.123", "to_gone": "14:00:07.123"}}}
+	if change := tasktest.Check(t, sys, wanted); !change.Needed {
+		t.Error("ready before the session was restarted")
+	}
+	shown.Store(strings.Replace(protocols, "up     14:00:07.123  Established", "start  14:00:09.001  Connect", 1))
+	if change := tasktest.Check(t, sys, wanted); !change.Needed {
+		t.Error("ready while the session is not established")
+	}
+	shown.Store(strings.Replace(protocols, "14:00:07.123  Established", "14:00:11.002  Established", 1))
+	if change := tasktest.Check(t, sys, wanted); change.Needed {
+		t.Error("not ready, although the session was restarted")
 	}
 }
 

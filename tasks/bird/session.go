@@ -26,19 +26,6 @@ func Sessions(ctx context.Context, sys engine.System, socket string) ([]Session,
 	return parseSessions(lines), nil
 }
 
-// sessions returns the state of each BGP protocol.
-func sessions(ctx context.Context, sys engine.System, socket string) (map[string]string, error) {
-	found, err := Sessions(ctx, sys, socket)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for _, s := range found {
-		all[s.Name] = s.State
-	}
-	return all, nil
-}
-
 // parseSessions parses the table of protocols: name, protocol, table, state, since, and
 // for BGP the state of the session.
 func parseSessions(lines []string) []Session {

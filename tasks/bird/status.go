@@ -34,24 +34,24 @@ var _ engine.Module = (*Status)(nil)
 func (*Status) ReadOnly() bool { return true }
 
 // Check reads the state. The output has `sessions`, the names of the established BGP
-// protocols, `configured`, the names of all BGP protocols, and `routes`, the prefixes that the
-// kernel routes to a gateway.
+// protocols, `since`, the time of the last change of each, `configured`, the names of all BGP protocols,
+// and `routes`, the prefixes that the kernel routes to a gateway.
 func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
-	now := state{sessions: map[string]string{}}
+	now := state{sessions: map[string]string{}, since: map[string]string{}}
 	for _, socket := range sockets(s.Socket, s.SocketIPv6) {
 		if _, err := os.Stat(sys.Path(socket)); err != nil {
 			continue
 		}
 		// With an error BIRD is starting or stopping, so no session can be lost.
-		if found, err := sessions(ctx, sys, socket); err == nil {
-			maps.Copy(now.sessions, found)
+		if found, err := Sessions(ctx, sys, socket); err == nil {
+			now.add(found)
 		}
 	}
 	var err error
 	if now.routes, err = routes(sys, s.Gateways...); err != nil {
 		return engine.Change{}, err
 	}
-	return engine.NoChange(engine.Output{"sessions": now.established(), "configured": now.configured(), "routes": now.routes}), nil
+	return engine.NoChange(engine.Output{"sessions": now.established(), "since": now.sinceEstablished(), "configured": now.configured(), "routes": now.routes}), nil
 }
 
 // Apply is never needed.
@@ -62,7 +62,23 @@ func (*Status) Apply(context.Context, engine.System, engine.Change) (engine.Outp
 // state is the state of BIRD.
 type state struct {
 	sessions map[string]string // BGP protocol -> its state in the words of BIRD
+	since    map[string]string // BGP protocol -> time of its last change, as BIRD prints it
 	routes   []string          // prefixes, sorted
+}
+
+func (s *state) add(found []Session) {
+	for _, one := range found {
+		s.sessions[one.Name], s.since[one.Name] = one.State, one.Since
+	}
+}
+
+// sinceEstablished returns the times of the established sessions.
+func (s *state) sinceEstablished() map[string]any {
+	out := map[string]any{}
+	for _, name := range s.established() {
+		out[name] = s.since[name]
+	}
+	return out
 }
 
 // Established is the state of a session that exchanges routes.

@@ -134,7 +134,7 @@ func podsOf(s *harness.Site) map[string]string {
 			pods[f[0]] = f[1]
 		}
 	}
-	if len(pods) < 4 {
+	if len(pods) < 3 {
 		s.T.Fatalf("pods by node: %v", pods)
 	}
 	return pods

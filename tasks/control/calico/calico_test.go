@@ -34,7 +34,7 @@ func TestNodePatch(t *testing.T) {
 	reflects := map[string]string{clusterIDAnnotation: "10.0.0.1"}
 	for name, c := range map[string]struct {
 		annotations, labels map[string]string
-		reflector           *bool
+		reflector, canary   *bool
 		clients             []string
 		routers             map[string]string
 		want                map[string]any
@@ -44,6 +44,10 @@ func TestNodePatch(t *testing.T) {
 		"is a reflector": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1"}, reflector: &yes},
 		"leaves": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1", "other": "x"}, reflector: &no, want: map[string]any{
 			"labels": map[string]any{reflectorLabel: nil}, "annotations": map[string]any{clusterIDAnnotation: nil}}},
+		"becomes the canary of a mesh": {reflector: &yes, canary: &yes, want: map[string]any{
+			"labels": map[string]any{reflectorLabel: "m1", canaryLabel: "true"}, "annotations": map[string]any{clusterIDAnnotation: "10.0.0.1"}}},
+		"is a canary no more": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1", canaryLabel: "true"}, reflector: &yes, canary: &no, want: map[string]any{
+			"labels": map[string]any{canaryLabel: nil}}},
 		"clients change": {labels: map[string]string{clientPrefix + "m1": "true", clientPrefix + "m9": "true"}, clients: []string{"m1", "m2"}, want: map[string]any{
 			"labels": map[string]any{clientPrefix + "m2": "true", clientPrefix + "m9": nil}}},
 		"no clients any more": {labels: map[string]string{clientPrefix + "m1": "true"}, clients: []string{}, want: map[string]any{
@@ -54,7 +58,7 @@ func TestNodePatch(t *testing.T) {
 		if c.want != nil {
 			want = map[string]any{"metadata": c.want}
 		}
-		if diff := cmp.Diff(want, nodePatch(c.annotations, c.labels, node, c.reflector, c.clients, c.routers)); diff != "" {
+		if diff := cmp.Diff(want, nodePatch(c.annotations, c.labels, node, c.reflector, c.canary, c.clients, c.routers)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
@@ -67,17 +71,21 @@ func TestStages(t *testing.T) {
 	for name, c := range map[string]struct {
 		stage      string
 		want, have cluster.CalicoRoutes
+		canaries   []string
 		mesh       bool
 		peers      []string
 	}{
-		"to reflectors, begin":  {stageBegin, reflected, mesh, true, []string{cluster.PeerTransition}},
-		"to reflectors, middle": {stageMiddle, reflected, mesh, false, all},
-		"to reflectors, end":    {stageEnd, reflected, mesh, false, reflected.Peers},
-		"to a mesh, begin":      {stageBegin, mesh, reflected, true, all},
-		"to a mesh, middle":     {stageMiddle, mesh, reflected, true, []string{cluster.PeerTransition}},
-		"to a mesh, end":        {stageEnd, mesh, reflected, true, []string{}},
+		"to reflectors, begin":   {stageBegin, reflected, mesh, nil, true, []string{cluster.PeerTransition}},
+		"to reflectors, middle":  {stageMiddle, reflected, mesh, nil, false, all},
+		"to reflectors, end":     {stageEnd, reflected, mesh, nil, false, reflected.Peers},
+		"to a mesh, begin":       {stageBegin, mesh, reflected, nil, true, all},
+		"to a mesh, middle":      {stageMiddle, mesh, reflected, nil, true, []string{cluster.PeerTransition}},
+		"settings of a canary":   {stageCanary, mesh, mesh, nil, true, []string{cluster.PeerCanary}},
+		"settings of reflectors": {stageSettings, mesh, reflected, nil, false, reflected.Peers},
+		"a canary that is down":  {stageEnd, mesh, mesh, []string{"n1"}, true, []string{cluster.PeerCanary}},
+		"to a mesh, end":         {stageEnd, mesh, reflected, nil, true, []string{}},
 	} {
-		gotMesh, gotPeers := sessionsOf(c.stage, c.want, c.have)
+		gotMesh, gotPeers := sessionsOf(c.stage, c.want, sessions{CalicoRoutes: c.have, canaries: c.canaries})
 		if diff := cmp.Diff(c.peers, gotPeers); gotMesh != c.mesh || diff != "" {
 			t.Errorf("%s: mesh %v, want %v\n%s", name, gotMesh, c.mesh, diff)
 		}
@@ -102,6 +110,7 @@ func TestSessionNames(t *testing.T) {
 		"an ordinary node":           {to.transition("n1"), []string{"Node_10_0_0_1", "Node_10_0_0_2"}},
 		"all are in the mesh":        {back.transition("m1"), []string{"Mesh_10_0_0_2", "Mesh_10_0_0_3", "Mesh_10_0_0_4"}},
 		"at the end":                 {to.final("n1"), []string{"Node_10_0_0_1", "Node_10_0_0_2"}},
+		"present, with a canary":     {to.present("m3", []string{"n1"}), []string{"Mesh_10_0_0_1", "Mesh_10_0_0_2", "Mesh_10_0_0_4", "Node_10_0_0_1", "Node_10_0_0_2"}},
 		"both families":              {both.final("n1"), []string{"Node_10_0_0_1", "Node_fd00__1"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
@@ -113,10 +122,10 @@ func TestSessionNames(t *testing.T) {
 func TestPeersSelectNodes(t *testing.T) {
 	for name, want := range map[string][2]string{
 		cluster.PeerTransition:    {"all()", "has(deployer/reflector)"},
-		cluster.PeerReflectors:    {"has(deployer/reflector)", "has(deployer/reflector)"},
-		cluster.PeerClients("m1"): {"has(reflector.deployer/m1)", "deployer/reflector == 'm1'"},
+		cluster.PeerReflectors:    {"has(deployer/reflector) && !has(deployer/bgp-canary)", "has(deployer/reflector) && !has(deployer/bgp-canary)"},
+		cluster.PeerClients("m1"): {"has(reflector.deployer/m1) && !has(deployer/bgp-canary)", "deployer/reflector == 'm1'"},
 	} {
-		spec := bgpPeer(name).Object["spec"].(map[string]any)
+		spec := bgpPeer(name, sessionSettings{}).Object["spec"].(map[string]any)
 		if got := [2]string{spec["nodeSelector"].(string), spec["peerSelector"].(string)}; got != want {
 			t.Errorf("%s selects %v, want %v", name, got, want)
 		}

@@ -95,7 +95,7 @@ func leavingPatch(annotations, labels map[string]string) map[string]any {
 	}
 	remove("annotations", annotations, func(key string) bool { return strings.HasPrefix(key, annotationPrefix) })
 	remove("labels", labels, func(key string) bool {
-		return key == reflectorLabel || strings.HasPrefix(key, clientPrefix) || strings.HasPrefix(key, routerPrefix)
+		return key == reflectorLabel || key == canaryLabel || strings.HasPrefix(key, clientPrefix) || strings.HasPrefix(key, routerPrefix)
 	})
 	if len(metadata) == 0 {
 		return nil

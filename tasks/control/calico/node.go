@@ -16,6 +16,8 @@ import (
 // by a cluster ID and labels.
 type Node struct {
 	Reflector *bool `yaml:"reflector" doc:"Whether the node is a route reflector. Default: unchanged."`
+	// Canary is false by default: a node with its place in the sessions of the inventory is no canary.
+	Canary bool `yaml:"canary" doc:"With reflector or clients: the sessions of the node are those of the BGPPeer deployer-canary, which has the settings of the inventory before all others; default false."`
 	// Routers may be empty: then the node has no sessions with routers.
 	Routers map[string]string `yaml:"routers" rule:"label" keys:"label-key" doc:"Labels by which the node has sessions with routers, as calico_routers returns them; others of these labels are removed. Default: unchanged."`
 	Clients bool              `yaml:"clients" doc:"Set the labels by which the node has sessions with its reflectors; default false."`
@@ -34,6 +36,9 @@ func (n *Node) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		if *n.Reflector {
 			effect.Action = "make it a route reflector"
 		}
+	}
+	if n.Canary {
+		effect.Action = "give its BGP sessions the changed settings before all others"
 	}
 	if n.Ended {
 		effect.Action = "remove the addresses of its BGP sessions"
@@ -78,7 +83,11 @@ func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string
 		clients = append([]string{}, c.WantedCalicoRoutes().Clients[actx.Host()]...)
 		slices.Sort(clients)
 	}
-	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, clients, n.Routers), nil
+	var canary *bool
+	if n.Reflector != nil || n.Clients {
+		canary = &n.Canary
+	}
+	return nodePatch(node.Annotations, node.Labels, c.Nodes[actx.Host()], n.Reflector, canary, clients, n.Routers), nil
 }
 
 // endedPatch returns the JSON merge patch that removes the addresses of calico-node, which sets them at

@@ -21,13 +21,11 @@ const (
 	annotationPrefix = "projectcalico.org/"
 	// reflectorLabel is the label of a reflector, whose value is its name.
 	reflectorLabel = "deployer/reflector"
+	// canaryLabel is the label of the node whose sessions get changed settings before all others.
+	canaryLabel = "deployer/bgp-canary"
 	// clientPrefix is the prefix of the labels of a reflector's clients, whose name follows.
 	clientPrefix = "reflector.deployer/"
 	managedLabel = "app.kubernetes.io/managed-by"
-	// restartTime is the time for which other nodes keep the routes of a node whose BIRD does not run. It
-	// is longer than the gate of role calico-node (3 minutes) and the restore of the former calico-node
-	// after it; BIRD's default is 120 s.
-	restartTime = "300s"
 )
 
 func kindOf(kind string) schema.GroupVersionKind {
@@ -36,10 +34,10 @@ func kindOf(kind string) schema.GroupVersionKind {
 
 // bgpConfiguration returns the BGPConfiguration default. Ranges of Services that the inventory does not
 // announce are left to the user.
-func bgpConfiguration(n cluster.Network, mesh bool) *unstructured.Unstructured {
+func bgpConfiguration(n cluster.Network, mesh bool, settings sessionSettings) *unstructured.Unstructured {
 	spec := map[string]any{"asNumber": int64(n.ASN), "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info"}
-	if mesh { // Calico refuses it without a mesh
-		spec["nodeMeshMaxRestartTime"] = restartTime
+	if mesh {
+		settings.set(spec, true)
 	}
 	for field, ranges := range map[string][]string{"serviceClusterIPs": n.Advertise.ClusterIPs, "serviceExternalIPs": n.Advertise.ExternalIPs, "serviceLoadBalancerIPs": n.Advertise.LoadBalancerIPs} {
 		var cidrs []any
@@ -53,16 +51,34 @@ func bgpConfiguration(n cluster.Network, mesh bool) *unstructured.Unstructured {
 	return object("BGPConfiguration", "default", spec)
 }
 
-// bgpPeer returns a BGPPeer of deployer by its name. Calico makes the sessions of both ends of it.
-func bgpPeer(name string) *unstructured.Unstructured {
-	spec := map[string]any{"nodeSelector": "all()", "peerSelector": "has(" + reflectorLabel + ")", "maxRestartTime": restartTime}
+// bgpPeer returns a BGPPeer of deployer by its name. Calico makes the sessions of both ends of it. The
+// canary has those of [canaryPeer] instead.
+func bgpPeer(name string, settings sessionSettings) *unstructured.Unstructured {
+	nodes, peers := "all()", "has("+reflectorLabel+")"
 	switch reflector, clients := strings.CutPrefix(name, cluster.PeerClients("")); {
 	case clients:
-		spec["nodeSelector"] = "has(" + clientPrefix + reflector + ")"
-		spec["peerSelector"] = reflectorLabel + " == '" + reflector + "'"
+		nodes = "has(" + clientPrefix + reflector + ") && !has(" + canaryLabel + ")"
+		peers = reflectorLabel + " == '" + reflector + "'"
 	case name == cluster.PeerReflectors:
-		spec["nodeSelector"] = "has(" + reflectorLabel + ")"
+		nodes = "has(" + reflectorLabel + ") && !has(" + canaryLabel + ")"
+		peers = nodes
 	}
+	return peerObject(name, nodes, peers, settings)
+}
+
+// canaryPeer returns the BGPPeer between the canary and all nodes that it has sessions with: in a mesh the
+// others, else the reflectors.
+func canaryPeer(mesh bool, settings sessionSettings) *unstructured.Unstructured {
+	peers := "!has(" + canaryLabel + ")"
+	if !mesh {
+		peers = "has(" + reflectorLabel + ") && " + peers
+	}
+	return peerObject(cluster.PeerCanary, "has("+canaryLabel+")", peers, settings)
+}
+
+func peerObject(name, nodes, peers string, settings sessionSettings) *unstructured.Unstructured {
+	spec := map[string]any{"nodeSelector": nodes, "peerSelector": peers}
+	settings.set(spec, false)
 	return object("BGPPeer", name, spec)
 }
 
@@ -76,8 +92,8 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 
 // nodePatch returns the JSON merge patch that gives a node its place in the sessions, nil when it
 // has it. The cluster ID and the label of a reflector come in one patch, so that the node has its
-// new sessions when it has left the mesh. A nil reflector, clients or routers is left as it is.
-func nodePatch(annotations, labels map[string]string, node cluster.Node, reflector *bool, clients []string, routers map[string]string) map[string]any {
+// new sessions when it has left the mesh. A nil reflector, canary, clients or routers is left as it is.
+func nodePatch(annotations, labels map[string]string, node cluster.Node, reflector, canary *bool, clients []string, routers map[string]string) map[string]any {
 	newLabels, newAnnotations := map[string]any{}, map[string]any{}
 	set := func(patch map[string]any, have map[string]string, key, value string, wanted bool) {
 		old, ok := have[key]
@@ -91,6 +107,9 @@ func nodePatch(annotations, labels map[string]string, node cluster.Node, reflect
 	if reflector != nil {
 		set(newAnnotations, annotations, clusterIDAnnotation, node.BGP.RouterID, *reflector)
 		set(newLabels, labels, reflectorLabel, node.Name, *reflector)
+	}
+	if canary != nil {
+		set(newLabels, labels, canaryLabel, "true", *canary)
 	}
 	if clients != nil {
 		for _, r := range clients {

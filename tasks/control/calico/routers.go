@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -88,8 +87,10 @@ func (r *Routers) changes(want, found routers) (apply, remove []*unstructured.Un
 		}
 	}
 	passwords := maps.Clone(want.passwords)
-	if r.Stage == stageBegin || inUse {
-		maps.Copy(passwords, found.passwords)
+	for key, password := range found.passwords {
+		if r.Stage == stageBegin || inUse || strings.HasPrefix(key, nodePasswords) { // those are of calico_mesh
+			passwords[key] = password
+		}
 	}
 	if len(passwords)+len(found.passwords) > 0 {
 		apply = append(apply, secretOf(passwords))
@@ -145,14 +146,9 @@ func readRouters(ctx context.Context, client *kube.Client) (routers, error) {
 			}
 		}
 	}
-	secret, err := client.Get(ctx, kube.SecretKind(), passwordNamespace, passwordSecret)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return routers{absent: true}, fmt.Errorf("reading the Secret %s: %w", passwordSecret, err)
-	}
-	if err == nil {
-		if out.passwords, err = ownPasswords(secret); err != nil {
-			return routers{absent: true}, err
-		}
+	var err error
+	if out.passwords, err = readPasswords(ctx, client); err != nil {
+		return routers{absent: true}, err
 	}
 	nodes, err := kube.ListAs[corev1.Node](ctx, client, kube.NodeKind(), "", v1.ListOptions{})
 	if err != nil {

@@ -136,10 +136,10 @@ func TestLabelsOfRouters(t *testing.T) {
 	node := resolved(t).Nodes["n1"]
 	labels := map[string]string{routerPrefix + "a": "1", routerPrefix + "b": "1", "other": "x"}
 	want := map[string]any{"metadata": map[string]any{"labels": map[string]any{routerPrefix + "a": "2", routerPrefix + "b": nil}}}
-	if diff := cmp.Diff(want, nodePatch(nil, labels, node, nil, nil, map[string]string{routerPrefix + "a": "2"})); diff != "" {
+	if diff := cmp.Diff(want, nodePatch(nil, labels, node, nil, nil, nil, map[string]string{routerPrefix + "a": "2"})); diff != "" {
 		t.Error(diff)
 	}
-	if got := nodePatch(nil, labels, node, nil, nil, nil); got != nil {
+	if got := nodePatch(nil, labels, node, nil, nil, nil, nil); got != nil {
 		t.Errorf("routers that nobody asks for: %v", got)
 	}
 }
@@ -147,11 +147,11 @@ func TestLabelsOfRouters(t *testing.T) {
 // TestAnnouncedServices: ranges that the inventory does not announce are left to the user.
 func TestAnnouncedServices(t *testing.T) {
 	c := resolved(t)
-	if diff := cmp.Diff(map[string]any{"asNumber": int64(64512), "nodeToNodeMeshEnabled": true, "nodeMeshMaxRestartTime": restartTime, "logSeverityScreen": "Info"}, bgpConfiguration(c.Network, true).Object["spec"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"asNumber": int64(64512), "nodeToNodeMeshEnabled": true, "logSeverityScreen": "Info"}, bgpConfiguration(c.Network, true, sessionSettings{}).Object["spec"]); diff != "" {
 		t.Error(diff)
 	}
 	c.Network.Advertise = cluster.Advertised{ClusterIPs: []string{"10.96.0.0/16"}, LoadBalancerIPs: []string{"203.0.113.0/24"}}
-	spec := bgpConfiguration(c.Network, true).Object["spec"].(map[string]any)
+	spec := bgpConfiguration(c.Network, true, sessionSettings{}).Object["spec"].(map[string]any)
 	if diff := cmp.Diff([]any{map[string]any{"cidr": "10.96.0.0/16"}}, spec["serviceClusterIPs"]); diff != "" || spec["serviceExternalIPs"] != nil || spec["serviceLoadBalancerIPs"] == nil {
 		t.Errorf("%v", spec)
 	}

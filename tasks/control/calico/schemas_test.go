@@ -13,9 +13,9 @@ import (
 func TestObjectsAreValid(t *testing.T) {
 	c := withRouters(t, nil)
 	c.Network.Advertise = cluster.Advertised{ClusterIPs: []string{"10.96.0.0/16"}, ExternalIPs: []string{"192.0.2.0/24"}, LoadBalancerIPs: []string{"203.0.113.0/24"}}
-	objects := append(mustRouters(t, c, nil).objects, bgpConfiguration(c.Network, false), bgpConfiguration(resolved(t).Network, true))
+	objects := append(mustRouters(t, c, nil).objects, bgpConfiguration(c.Network, false, sessionSettings{}), bgpConfiguration(resolved(t).Network, true, sessionSettings{nodePasswords + "1", restartTime}))
 	for _, name := range []string{cluster.PeerTransition, cluster.PeerReflectors, cluster.PeerClients("m1")} {
-		objects = append(objects, bgpPeer(name))
+		objects = append(objects, bgpPeer(name, sessionSettings{}))
 	}
 	if len(objects) != 9 {
 		t.Fatalf("%d objects", len(objects))

@@ -23,6 +23,12 @@ func (s sessionNames) byNode(of func(node string) []string) map[string]any {
 	return out
 }
 
+// present are the names of the sessions that a node may have now and that restart with changed settings.
+// Those with canaries of a run that was killed have the settings already.
+func (s sessionNames) present(node string, canaries []string) []string {
+	return append(s.named(cluster.CalicoMeshSession, s.others(node, nil)), s.named(cluster.CalicoPeerSession, s.others(node, canaries))...)
+}
+
 // begun are the sessions of a mesh that begins; none when it does not begin now.
 func (s sessionNames) begun(node string) []string {
 	if !s.cluster.Network.Mesh || s.have.Mesh || slices.Contains(s.have.Reflectors, node) {

@@ -23,6 +23,11 @@ import (
 // that it must have at the gates of the change, with hosts of the run: `mesh_sessions` when the mesh
 // has begun, `changed_sessions` when the node itself has changed, `transition_sessions` while all
 // nodes have sessions with all reflectors, and `sessions` at the end.
+//
+// `restarts` is true when settings change that restart the sessions, such as their password. Then `former`
+// has the present settings, `begun` is true when some objects have the wanted ones already,
+// `present_sessions` are the names of the sessions of each node that may restart, and `canary` is the node
+// whose sessions get the settings first.
 type Sessions struct{}
 
 // ReadOnly returns true: the action changes nothing.
@@ -34,9 +39,21 @@ func (*Sessions) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 	if err != nil {
 		return engine.Change{}, err
 	}
-	plan := cluster.PlanCalicoTransition(c.WantedCalicoRoutes(), have)
-	out := engine.Output{"new": have.New, "needed": plan.Needed, "become": texts(plan.Become), "leave": texts(plan.Leave)}
-	names := sessionNames{cluster: c, have: have, inRun: actx.Targets()}
+	plan := cluster.PlanCalicoTransition(c.WantedCalicoRoutes(), have.CalicoRoutes)
+	password, err := wantedPassword(actx, c, have)
+	if err != nil {
+		return engine.Change{}, err
+	}
+	settings, _ := have.wantedSettings(password)
+	former := have.formerSettings(settings)
+	out := engine.Output{
+		"new": have.New, "needed": plan.Needed, "become": texts(plan.Become), "leave": texts(plan.Leave),
+		"restarts": have.restarts(settings), "begun": have.begun(settings),
+		"former": map[string]any{"password_key": former.passwordKey, "restart_time": former.restartTime},
+		"canary": canaryOf(c, have, actx.Targets()).output(),
+	}
+	names := sessionNames{cluster: c, have: have.CalicoRoutes, inRun: actx.Targets()}
+	out["present_sessions"] = names.byNode(func(node string) []string { return names.present(node, have.canaries) })
 	out["mesh_sessions"], out["changed_sessions"] = names.byNode(names.begun), names.byNode(names.changed)
 	out["transition_sessions"], out["sessions"] = names.byNode(names.transition), names.byNode(names.final)
 	return engine.NoChange(out), nil
@@ -57,32 +74,60 @@ func texts(all []string) []any {
 
 // read returns the cluster of the inventory, a client, and the sessions that the API has. In a dry
 // run without an API the cluster is a new one.
-func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, cluster.CalicoRoutes, error) {
+func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, sessions, error) {
 	c, client, err := open(ctx, actx, patientInRuns)
 	if err != nil {
-		return nil, nil, cluster.CalicoRoutes{}, err
+		return nil, nil, sessions{}, err
 	}
 	have, err := present(ctx, client)
 	if actx.CheckOnly() && err != nil && kube.IsTransient(err) {
-		have, err = cluster.CalicoRoutes{New: true}, nil
+		have, err = sessions{CalicoRoutes: cluster.CalicoRoutes{New: true}}, nil
 	}
 	return c, client, have, err
 }
 
+// sessions are the BGP sessions between nodes, as the API has them.
+type sessions struct {
+	cluster.CalicoRoutes
+	nodes    []string          // names of all nodes
+	canaries []string          // nodes that have sessions by the BGPPeer of the canary: one, and those of earlier runs
+	settings []sessionSettings // of the mesh and of each BGPPeer but the canary's
+	// canarySettings are those of the BGPPeer of the canary, if there is one.
+	canarySettings []sessionSettings
+	passwords      map[string]string // deployer's passwords in the Secret, by key
+}
+
 // present reads the sessions from the API.
-func present(ctx context.Context, client *kube.Client) (cluster.CalicoRoutes, error) {
-	out := cluster.CalicoRoutes{Mesh: true, Clients: map[string][]string{}}
+func present(ctx context.Context, client *kube.Client) (sessions, error) {
+	out := sessions{CalicoRoutes: cluster.CalicoRoutes{Mesh: true, Clients: map[string][]string{}}}
 	config, err := client.Get(ctx, kindOf("BGPConfiguration"), "", "default")
 	switch {
 	case apierrors.IsNotFound(err) || kube.IsUnknownKind(err):
-		return cluster.CalicoRoutes{New: true, Mesh: true}, nil
+		out.New = true
+		out.passwords, err = readPasswords(ctx, client)
+		return out, err
 	case err != nil:
 		return out, fmt.Errorf("reading the BGPConfiguration: %w", err)
 	}
 	if mesh, found, err := unstructured.NestedBool(config.Object, "spec", "nodeToNodeMeshEnabled"); err == nil && found {
 		out.Mesh = mesh
 	}
-	if out.Peers, err = peers(ctx, client); err != nil {
+	if out.Mesh {
+		out.settings = append(out.settings, settingsOf(config))
+	}
+	peers, err := peersBetweenNodes(ctx, client)
+	if err != nil {
+		return out, err
+	}
+	for _, o := range peers {
+		out.Peers = append(out.Peers, o.GetName())
+		if o.GetName() == cluster.PeerCanary {
+			out.canarySettings = append(out.canarySettings, settingsOf(&o))
+		} else {
+			out.settings = append(out.settings, settingsOf(&o))
+		}
+	}
+	if out.passwords, err = readPasswords(ctx, client); err != nil {
 		return out, err
 	}
 	nodes, err := kube.ListAs[corev1.Node](ctx, client, kube.NodeKind(), "", v1.ListOptions{})
@@ -90,6 +135,10 @@ func present(ctx context.Context, client *kube.Client) (cluster.CalicoRoutes, er
 		return out, fmt.Errorf("listing nodes: %w", err)
 	}
 	for _, node := range nodes {
+		out.nodes = append(out.nodes, node.Name)
+		if node.Labels[canaryLabel] != "" {
+			out.canaries = append(out.canaries, node.Name)
+		}
 		if node.Annotations[clusterIDAnnotation] != "" {
 			out.Reflectors = append(out.Reflectors, node.Name)
 		}
@@ -103,17 +152,27 @@ func present(ctx context.Context, client *kube.Client) (cluster.CalicoRoutes, er
 	return out, nil
 }
 
-// peers returns the names of the BGPPeers between nodes that deployer has written.
-func peers(ctx context.Context, client *kube.Client) ([]string, error) {
+// peersBetweenNodes returns the BGPPeers between nodes that deployer has written.
+func peersBetweenNodes(ctx context.Context, client *kube.Client) ([]unstructured.Unstructured, error) {
 	found, err := client.List(ctx, kindOf("BGPPeer"), "", v1.ListOptions{LabelSelector: managedLabel + "=" + kube.Manager})
 	if err != nil {
 		return nil, fmt.Errorf("listing BGPPeers: %w", err)
 	}
-	var names []string
-	for _, o := range found {
-		if !strings.HasPrefix(o.GetName(), routerObjects) {
-			names = append(names, o.GetName())
-		}
+	found = slices.DeleteFunc(found, func(o unstructured.Unstructured) bool { return strings.HasPrefix(o.GetName(), routerObjects) })
+	for i := range found {
+		found[i].SetGroupVersionKind(kindOf("BGPPeer")) // items of a list may lack it
 	}
-	return names, nil
+	return found, nil
+}
+
+// readPasswords returns deployer's passwords in the Secret, by key.
+func readPasswords(ctx context.Context, client *kube.Client) (map[string]string, error) {
+	secret, err := client.Get(ctx, kube.SecretKind(), passwordNamespace, passwordSecret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return map[string]string{}, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the Secret %s: %w", passwordSecret, err)
+	}
+	return ownPasswords(secret)
 }
