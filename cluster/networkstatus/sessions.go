@@ -88,6 +88,7 @@ func (m *comparison) sessionProblems(node string) {
 		case s.State == notConfigured:
 			unconfigured = append(unconfigured, s.name())
 		case m.hasNoSession(s.Peer, node, s.Family): // reported there
+		case m.isAlone(s.Peer) && !m.isAlone(node): // reported there
 		default:
 			unestablished = append(unestablished, fmt.Sprintf("%s (%s)", s.name(), s.State))
 			states = append(states, s.State)
@@ -96,8 +97,11 @@ func (m *comparison) sessionProblems(node string) {
 	if len(unconfigured) > 0 {
 		m.report(checkSessions, node, applyFix, "BIRD's configuration has no session with %s", shortlist.Names(unconfigured, shown))
 	}
-	if len(unestablished) > 0 {
-		m.report(checkSessions, node, sessionFix(states), "not established: %s", shortlist.Names(unestablished, shown))
+	switch names := shortlist.Names(unestablished, shown); {
+	case len(unestablished) > 0 && m.isAlone(node):
+		m.report(checkSessions, node, aloneFix, "no session is established, and other nodes have sessions with each other: %s", names)
+	case len(unestablished) > 0:
+		m.report(checkSessions, node, sessionFix(states), "not established: %s", names)
 	}
 	if len(unwanted) > 0 {
 		m.report(checkSessions, node, applyFix, "BIRD's configuration has sessions that the inventory does not want, with %s", shortlist.Names(unwanted, shown))
@@ -114,6 +118,27 @@ func (m *comparison) hasNoSession(node, with, family string) bool {
 	s, ok := m.sessions[node][sessionKey{with, family}]
 	return ok && s.State == notConfigured
 }
+
+// isAlone reports whether none of several sessions of a node is established, while a peer of it has sessions
+// with others: then the cause is at this node.
+func (m *comparison) isAlone(node string) bool {
+	wanted, others := 0, false
+	for key, s := range m.sessions[node] {
+		if !s.Wanted {
+			continue
+		}
+		if wanted++; s.State == established || s.State == notConfigured {
+			return false
+		}
+		for _, theirs := range m.sessions[key.peer] {
+			others = others || theirs.Wanted && theirs.State == established
+		}
+	}
+	return wanted > 1 && others
+}
+
+// aloneFix is the advice for a node that has no session.
+const aloneFix = "look at this host: its password of the sessions may be another one, TCP port 179 may be closed, its network may be cut: run deployer apply, then look at BIRD's log"
 
 // sessionFix returns the advice for sessions in the words of BIRD.
 func sessionFix(states []string) string {

@@ -75,7 +75,7 @@ func probeAll(ctx context.Context, c *kube.Client, namespace string, services []
 			defer mu.Unlock()
 			if err != nil {
 				rows = append(rows, report.Bad("test pod", p.node, "the API server cannot reach its probe: %v", err).
-					Advised("check that masters have routes to the pod ranges of all nodes"))
+					Advised("run deployer network status: masters need routes to the pod ranges of all nodes"))
 				return
 			}
 			results[p.node] = list
@@ -247,7 +247,7 @@ func rowsOf(results map[string][]*probeResult) []report.Row {
 	}
 	for at, tries := range alone {
 		rows = append(rows, report.Bad(at.check, at.node, "no other pod reaches the pod of this node; %d tried", tries).
-			Advised("check the firewall and the routes of the host"))
+			Advised("run deployer network status, which names missing routes and BGP sessions; then check the firewall of the host"))
 	}
 	return rows
 }
