@@ -9,7 +9,7 @@ type Event struct {
 	Type EventType `json:"type"`           // what happened; see the types
 	Host string    `json:"host,omitempty"` // where it happened; empty for events of the whole run
 	Step string    `json:"step,omitempty"` // id of the step, the same in the next run of the playbook
-	Name string    `json:"name,omitempty"` // name of the step, play or run; for transfer, the blob's SHA-256
+	Name string    `json:"name,omitempty"` // name of the step, play or run; for transfer and received, the blob's SHA-256
 	Role string    `json:"role,omitempty"` // role of the step
 	Text string    `json:"text,omitempty"` // text for people; see the types
 	// Result is set for step.end.
@@ -45,6 +45,8 @@ const (
 	EventStepText    EventType = "step.text"   // text is the progress of a long step
 	EventStepEnd     EventType = "step.end"    // the step has ended; result is set
 	EventTransfer    EventType = "transfer"    // a part of a blob was sent to the host; bytes is set
+	EventReceived    EventType = "received"    // the host has a whole blob, of which other hosts may have sent parts; text names the sources
+	EventDistributed EventType = "distributed" // the sum of all blobs of the run that hosts could receive from each other, in text
 	EventWait        EventType = "wait"        // the host waits; text is the reason, empty when the wait has ended
 	EventInterrupted EventType = "interrupted" // the user stops the run; text is what happens now
 	EventWarning     EventType = "warning"     // text is a warning

@@ -15,6 +15,7 @@ import (
 	"deployer/engine"
 	"deployer/engine/agent/statedir"
 	"deployer/engine/agent/undo"
+	"deployer/engine/spread/peer"
 )
 
 // expireSecrets removes expired backups of secrets. It begins every session, whatever the session
@@ -33,15 +34,21 @@ func expireSecrets(state *statedir.Dir, backups *undo.Store) error {
 	return backups.ExpireSecrets(time.Now())
 }
 
-// wake has the host remove the next secrets that expire: a controller may never come back. wakeAt may
-// be nil.
-func wake(backups *undo.Store, wakeAt func(time.Time) error) error {
+// wake removes expired spools of blobs, and has the host remove the next secrets or spools that
+// expire: a controller may never come back. wakeAt may be nil.
+func wake(state *statedir.Dir, backups *undo.Store, wakeAt func(time.Time) error) error {
 	if wakeAt == nil {
 		return nil
 	}
 	next, err := backups.NextExpiry()
-	if err != nil || next.IsZero() {
+	if err != nil {
 		return err
+	}
+	if spools := peer.Expire(filepath.Join(state.Path, spoolDir)); next.IsZero() || !spools.IsZero() && spools.Before(next) {
+		next = spools
+	}
+	if next.IsZero() {
+		return nil
 	}
 	return wakeAt(next)
 }
@@ -58,7 +65,7 @@ func expireProgram(args []string, registry engine.Registry) error {
 	defer state.Close()
 	backups := undo.Open(state, registry, "/")
 	defer backups.Close()
-	return errors.Join(expireSecrets(state, backups), wake(backups, wakeAt(*dir)))
+	return errors.Join(expireSecrets(state, backups), wake(state, backups, wakeAt(*dir)))
 }
 
 // wakeUnit is the name of the transient timer and its service. It begins unlike the units of

@@ -74,7 +74,7 @@ func TestSecretsExpireAtEveryContact(t *testing.T) {
 			var at time.Time
 			state := statedir.Open(dir)
 			backups := undo.Open(state, engine.Registry{}, "/")
-			if err := errors.Join(expireSecrets(state, backups), wake(backups, func(t time.Time) error { at = t; return nil })); err != nil {
+			if err := errors.Join(expireSecrets(state, backups), wake(state, backups, func(t time.Time) error { at = t; return nil })); err != nil {
 				t.Fatal(err)
 			}
 			backups.Close()

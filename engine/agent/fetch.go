@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -15,9 +17,27 @@ import (
 )
 
 // download is the transfer of a blob to the host.
-type download struct{ stream *protocol.Stream }
+type download struct {
+	stream *protocol.Stream
+	// first is closed with the first frame of the answer: a chunk, the end, or a plan.
+	first chan struct{}
+	once  sync.Once
 
-func (d *download) end(err error) { d.stream.End(err) }
+	mu    sync.Mutex
+	plan  *protocol.PlanMessage // the first plan; nil when the controller sends the blob
+	later func(protocol.PlanMessage)
+}
+
+func newDownload(conn *protocol.Conn, id uint32) *download {
+	return &download{stream: protocol.NewStream(conn, id), first: make(chan struct{})}
+}
+
+func (d *download) begin() { d.once.Do(func() { close(d.first) }) }
+
+func (d *download) end(err error) {
+	d.stream.End(err)
+	d.begin()
+}
 
 // blob requests a blob and returns its plain content. A request for a blob that is
 // already in transfer waits until that transfer has ended, so that the same blob
@@ -30,29 +50,12 @@ func (s *server) blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.nextID++
-	id := s.nextID
-	d := &download{stream: protocol.NewStream(s.conn, id)}
-	s.blobs[id] = d
-	gone := s.cause != nil
-	s.mu.Unlock()
-	drop := func() {
-		s.mu.Lock()
-		delete(s.blobs, id)
-		s.mu.Unlock()
-		release()
-	}
-	if gone {
-		drop()
-		return nil, s.lostError()
-	}
-	b, err := s.openBlob(ctx, id, digest, d)
+	b, err := s.openBlob(ctx, digest)
 	if err != nil {
-		drop()
+		release()
 		return nil, fmt.Errorf("blob %.12s: %w", digest, err)
 	}
-	b.drop = drop
+	b.release = release
 	return b, nil
 }
 
@@ -82,19 +85,90 @@ func (s *server) reserveDownload(ctx context.Context, digest string) (release fu
 	}
 }
 
-func (s *server) openBlob(ctx context.Context, id uint32, digest string, d *download) (*blobReader, error) {
-	if err := s.conn.SendJSON(protocol.BlobRequest, id, protocol.BlobMessage{Digest: digest}); err != nil {
-		return nil, err
-	}
-	b := &blobReader{server: s, id: id, digest: digest, download: d, hash: sha256.New()}
-	b.unhook = context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
-	decoder, err := zstd.NewReader(d.stream, zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(2))
+// openBlob requests a blob. The controller sends it, or a plan for its transfer from peers.
+func (s *server) openBlob(ctx context.Context, digest string) (*blobReader, error) {
+	in, err := s.request(ctx, protocol.BlobMessage{Digest: digest})
 	if err != nil {
-		b.unhook()
 		return nil, err
 	}
-	b.decoder = decoder
-	return b, nil
+	select {
+	case <-in.download.first:
+	case <-ctx.Done():
+		_ = in.Close()
+		return nil, context.Cause(ctx)
+	}
+	if plan, ok := in.download.firstPlan(); ok {
+		return s.openFromPeers(ctx, digest, in, plan)
+	}
+	return newBlobReader(digest, in)
+}
+
+// request sends a request for a blob and returns the stream of the answer.
+func (s *server) request(ctx context.Context, m protocol.BlobMessage) (*incomingBlob, error) {
+	s.mu.Lock()
+	s.nextID++
+	id := s.nextID
+	d := newDownload(s.conn, id)
+	gone := s.cause != nil
+	if !gone {
+		s.blobs[id] = d
+	}
+	s.mu.Unlock()
+	if gone {
+		return nil, s.lostError()
+	}
+	in := &incomingBlob{server: s, id: id, download: d}
+	if err := s.conn.SendJSON(protocol.BlobRequest, id, m); err != nil {
+		in.forget()
+		return nil, err
+	}
+	in.unhook = context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
+	return in, nil
+}
+
+// incomingBlob is the zstd stream of a blob from the controller.
+type incomingBlob struct {
+	server   *server
+	id       uint32
+	download *download
+	unhook   func() bool
+	ended    atomic.Bool // read to its end, by the goroutine of the decoder
+}
+
+// Read implements io.Reader.
+func (i *incomingBlob) Read(p []byte) (int, error) {
+	n, err := i.download.stream.Read(p)
+	if errors.Is(err, io.EOF) {
+		i.ended.Store(true)
+	}
+	return n, err
+}
+
+// Close stops the transfer if the stream was not read to its end.
+func (i *incomingBlob) Close() error {
+	i.unhook()
+	if !i.ended.Load() {
+		i.download.end(errors.New("the blob was closed"))
+		_ = i.server.conn.Send(protocol.BlobStop, i.id, nil)
+	}
+	i.forget()
+	return nil
+}
+
+func (i *incomingBlob) forget() {
+	i.server.mu.Lock()
+	defer i.server.mu.Unlock()
+	delete(i.server.blobs, i.id)
+}
+
+// newBlobReader returns the plain content of a zstd stream, which it closes.
+func newBlobReader(digest string, packed io.ReadCloser) (*blobReader, error) {
+	decoder, err := zstd.NewReader(packed, zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(2))
+	if err != nil {
+		_ = packed.Close()
+		return nil, err
+	}
+	return &blobReader{digest: digest, packed: packed, decoder: decoder, hash: sha256.New()}, nil
 }
 
 // blobFrame handles a frame of a download. Frames of a download that was closed may
@@ -109,8 +183,12 @@ func (s *server) blobFrame(f protocol.Frame) error {
 		}
 		return nil
 	}
-	if f.Type == protocol.BlobChunk {
+	switch f.Type {
+	case protocol.BlobChunk:
+		d.begin()
 		return d.stream.Push(f.Payload)
+	case protocol.BlobPlan:
+		return d.planFrame(f)
 	}
 	var m protocol.EndMessage
 	if err := f.Decode(&m); err != nil {
@@ -126,16 +204,13 @@ func (s *server) blobFrame(f protocol.Frame) error {
 
 // blobReader is the plain content of a blob, verified at its end.
 type blobReader struct {
-	server   *server
-	id       uint32
-	digest   string
-	download *download
-	decoder  *zstd.Decoder
-	hash     hash.Hash
-	read     int64
-	drop     func()
-	unhook   func() bool
-	ended    error // io.EOF once verified
+	digest  string
+	packed  io.ReadCloser
+	decoder *zstd.Decoder
+	hash    hash.Hash
+	read    int64
+	release func() // ends the reservation of the digest
+	ended   error  // io.EOF once verified
 }
 
 func (b *blobReader) Read(p []byte) (int, error) {
@@ -185,16 +260,12 @@ func (b *blobReader) verify(err error) error {
 
 // Close stops the transfer if the blob was not read to its end.
 func (b *blobReader) Close() error {
-	if b.drop == nil {
+	if b.release == nil {
 		return nil
 	}
-	b.unhook()
-	if !errors.Is(b.ended, io.EOF) {
-		b.download.end(errors.New("the blob was closed"))
-		_ = b.server.conn.Send(protocol.BlobStop, b.id, nil)
-	}
+	err := b.packed.Close() // before the decoder, whose goroutine may read
 	b.decoder.Close()
-	b.drop()
-	b.drop = nil
-	return nil
+	b.release()
+	b.release = nil
+	return err
 }

@@ -92,6 +92,7 @@ type server struct {
 	blobs    map[uint32]*download
 	fetching map[string]chan struct{} // by digest; closed when that download has ended
 	ifLost   *unattendedRestore       // nil for none
+	peers    peers
 }
 
 // errGoodbye is the cause of an orderly end of the session.
@@ -122,8 +123,9 @@ func (s *server) serve(ctx context.Context) error {
 		s.leave(context.Cause(ctx))
 	}
 	s.steps.Wait()
+	s.leavePeers()
 	s.restoreUnattended(ctx)
-	_ = wake(s.backups, s.opts.WakeAt) // the next session removes expired secrets as well
+	_ = wake(s.state, s.backups, s.opts.WakeAt) // the next session removes what has expired as well
 	s.state.Close()
 	s.backups.Close()
 	s.runLock.Release()
@@ -185,7 +187,7 @@ func (s *server) handle(ctx context.Context, f protocol.Frame) error {
 		return s.cancel(f)
 	case protocol.Reply:
 		return s.handleReply(f)
-	case protocol.BlobChunk, protocol.BlobEnd:
+	case protocol.BlobChunk, protocol.BlobEnd, protocol.BlobPlan:
 		return s.blobFrame(f)
 	case protocol.Journal:
 		return s.sendJournal(f)

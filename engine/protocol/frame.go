@@ -53,6 +53,8 @@ const (
 	Bye                         // both, last frame: EndMessage
 	Record                      // C>A: RecordMessage, see SendRecord
 	RecordReply                 // A>C: RecordMessage
+	BlobPlan                    // C>A: PlanMessage; answers BlobRequest instead of the blob, and again
+	BlobReport                  // A>C: PlanReport
 	lastType
 )
 
@@ -61,6 +63,7 @@ var names = [...]string{
 	SegmentEnd: "segment-end", Cancel: "cancel", Call: "call", Reply: "reply", BlobRequest: "blob-request",
 	BlobChunk: "blob-chunk", BlobGrant: "blob-grant", BlobEnd: "blob-end",
 	BlobStop: "blob-stop", Journal: "journal", JournalPage: "journal-page", Lock: "lock", Locked: "locked",
+	BlobPlan: "blob-plan", BlobReport: "blob-report",
 	Record: "record", RecordReply: "record-reply", Heartbeat: "heartbeat", Bye: "bye",
 }
 

@@ -43,7 +43,9 @@ const (
 	maxLocked = 1 << 20
 	// maxRecord has room for a part of a record (RecordPart) or a list of records.
 	maxRecord = RecordPart + 64<<10
-	maxName   = 16 << 10 // holder of a lock, name of a run or step
+	// maxPlan has room for the digests of the chunks of 64 GiB, and the host's certificate.
+	maxPlan = 1 << 20
+	maxName = 16 << 10 // holder of a lock, name of a run or step
 )
 
 // limits are the maximum payloads of the messages that an end accepts, by type. A
@@ -51,11 +53,11 @@ const (
 var limits = [...]map[Type]int{
 	ControllerEnd: {
 		Hello: maxHello, StepStart: maxName, Progress: MaxText, Result: MaxResults, SegmentEnd: MaxText, Call: MaxCall,
-		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, JournalPage: MaxJournal, Locked: maxLocked, RecordReply: maxRecord,
+		BlobRequest: 1 << 10, BlobGrant: 4, BlobStop: 0, BlobReport: maxName, JournalPage: MaxJournal, Locked: maxLocked, RecordReply: maxRecord,
 		Heartbeat: 0, Bye: MaxText,
 	},
 	AgentEnd: {
-		Hello: maxHello, Segment: MaxMessage, Cancel: MaxText, Reply: MaxMessage, BlobChunk: MaxFrame, BlobEnd: MaxText,
+		Hello: maxHello, Segment: MaxMessage, Cancel: MaxText, Reply: MaxMessage, BlobChunk: MaxFrame, BlobEnd: MaxText, BlobPlan: maxPlan,
 		Journal: maxName, Lock: maxName, Record: maxRecord, Heartbeat: 0, Bye: MaxText,
 	},
 }

@@ -70,6 +70,11 @@ type ReplyMessage struct {
 // BlobMessage requests a blob, which is sent as a zstd stream.
 type BlobMessage struct {
 	Digest string `json:"digest"` // hex SHA-256 of the plain content
+	// Direct has the controller send the blob itself; otherwise it may answer with a
+	// BlobPlan.
+	Direct bool `json:"direct,omitempty"`
+	// Offset is the byte of the zstd stream to begin with.
+	Offset int64 `json:"offset,omitempty"`
 }
 
 // IsDigest reports whether s is a SHA-256 in the form that names blobs: 64 hex
@@ -86,17 +91,17 @@ func IsDigest(s string) bool {
 	return true
 }
 
-// BlobDigest returns the digest in a BlobRequest frame. Anything other than a digest
+// BlobMessage returns the content of a BlobRequest frame. Anything other than a digest
 // is a *Error: it could be a path.
-func (f Frame) BlobDigest() (string, error) {
+func (f Frame) BlobMessage() (BlobMessage, error) {
 	var m BlobMessage
 	if err := f.Decode(&m); err != nil {
-		return "", err
+		return m, err
 	}
-	if !IsDigest(m.Digest) {
-		return "", &Error{Reason: "blob-request without a SHA-256 in lower-case hex"}
+	if !IsDigest(m.Digest) || m.Offset < 0 {
+		return m, &Error{Reason: "blob-request without a SHA-256 in lower-case hex, or with a negative offset"}
 	}
-	return m.Digest, nil
+	return m, nil
 }
 
 // JournalMessage requests the journal of a run on the host, or carries it.

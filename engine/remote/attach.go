@@ -68,6 +68,9 @@ func open(r io.Reader, w io.Writer, opts Options, below transportHooks) (*Sessio
 	if err := conn.SendJSON(protocol.Hello, 0, mine); err != nil {
 		return nil, err
 	}
+	if opts.Peers != nil {
+		s.member = opts.Peers.Attach(opts.Host)
+	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.idle.Go(func() { s.end(s.receive()) })
 	s.idle.Go(func() {

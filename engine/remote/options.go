@@ -18,6 +18,9 @@ type Options struct {
 	Binaries *Binaries
 	// Blobs holds the blobs that the host may request; nil means none.
 	Blobs Blobs
+	// Peers plans which host receives a blob from which other host; nil has the controller
+	// send all blobs.
+	Peers Peers
 	// Calls are the handlers of calls, by method.
 	Calls map[string]CallFunc
 	// Sink takes host.up, step.start, step.text and transfer; nil drops them.

@@ -28,6 +28,8 @@ type Session struct {
 	stop context.CancelCauseFunc
 	idle sync.WaitGroup // goroutines of the session
 
+	member Member // of Options.Peers; nil without it
+
 	results, texts budget // memory for messages that Run has not delivered
 
 	mu              sync.Mutex
@@ -68,6 +70,9 @@ func (s *Session) end(err error) {
 		}
 	}
 	s.stop(known)
+	if s.member != nil {
+		s.member.Leave()
+	}
 	_ = s.hooks.close()
 }
 
@@ -96,6 +101,8 @@ func (s *Session) handle(f protocol.Frame) error {
 		return s.handleCall(f)
 	case protocol.BlobRequest, protocol.BlobGrant, protocol.BlobStop:
 		return s.blobFrame(f)
+	case protocol.BlobReport:
+		return s.planReport(f)
 	case protocol.JournalPage:
 		return s.handleJournalPage(f)
 	case protocol.Locked:

@@ -21,6 +21,7 @@ const progressInterval = 250 * time.Millisecond
 
 // upload is a blob in transfer.
 type upload struct {
+	digest string
 	credit *protocol.Credit
 	stop   context.CancelCauseFunc
 }
@@ -50,7 +51,7 @@ func (s *Session) blobFrame(f protocol.Frame) error {
 
 // beginUpload sends a blob in a goroutine of its own.
 func (s *Session) beginUpload(f protocol.Frame) error {
-	digest, err := f.BlobDigest()
+	request, err := f.BlobMessage()
 	if err != nil {
 		return err
 	}
@@ -60,13 +61,13 @@ func (s *Session) beginUpload(f protocol.Frame) error {
 		return &protocol.Error{Reason: fmt.Sprintf("blob request %d: its id is in use, or too many blobs are in transfer", f.ID)}
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	u := &upload{credit: protocol.NewCredit(), stop: stop}
+	u := &upload{digest: request.Digest, credit: protocol.NewCredit(), stop: stop}
 	s.uploads[f.ID] = u
 	s.idle.Go(func() {
 		defer stop(nil)
 		end := protocol.EndMessage{}
-		if err := s.upload(ctx, f.ID, digest, u.credit); err != nil {
-			end.Error = s.blobErrorForHost(digest, err)
+		if err := s.answer(ctx, f.ID, request, u.credit); err != nil {
+			end.Error = s.blobErrorForHost(request.Digest, err)
 		}
 		s.mu.Lock()
 		delete(s.uploads, f.ID)
@@ -78,7 +79,18 @@ func (s *Session) beginUpload(f protocol.Frame) error {
 	return nil
 }
 
-func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *protocol.Credit) error {
+// answer sends plans for a blob, or the blob.
+func (s *Session) answer(ctx context.Context, id uint32, request protocol.BlobMessage, credit *protocol.Credit) error {
+	if !request.Direct {
+		if planned, err := s.plan(ctx, id, request.Digest); planned {
+			return err
+		}
+	}
+	return s.upload(ctx, id, request, credit)
+}
+
+func (s *Session) upload(ctx context.Context, id uint32, request protocol.BlobMessage, credit *protocol.Credit) error {
+	digest := request.Digest
 	if s.opts.Blobs == nil || !s.namesBlob(digest) {
 		return errNoBlob
 	}
@@ -87,7 +99,10 @@ func (s *Session) upload(ctx context.Context, id uint32, digest string, credit *
 		return &blobError{errNoBlob, err}
 	}
 	defer func() { _ = stream.Close() }()
-	progress := &transfer{session: s, digest: digest, total: streamLength(stream)}
+	if _, err := io.CopyN(io.Discard, stream, request.Offset); err != nil {
+		return &blobError{errUnreadable, err}
+	}
+	progress := &transfer{session: s, digest: digest, sent: request.Offset, total: streamLength(stream)}
 	buf := make([]byte, protocol.ChunkSize)
 	for {
 		n, readErr := io.ReadFull(stream, buf)

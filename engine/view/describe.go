@@ -63,6 +63,12 @@ func (t *describer) describe(e engine.Event) string {
 		}
 	case engine.EventWarning:
 		return "warning: " + hanging(strings.TrimSpace(e.Host+" "+e.Text))
+	case engine.EventDistributed:
+		return "distribution: " + hanging(e.Text)
+	case engine.EventReceived:
+		if t.opt.Verbose >= 1 {
+			return t.line(e.Host, "got", fmt.Sprintf("blob %.12s %s", e.Name, sanitize.Line(e.Text)))
+		}
 	case engine.EventInterrupted:
 		return hanging(e.Text)
 	case engine.EventWait:

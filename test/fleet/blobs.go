@@ -77,6 +77,14 @@ func (b *Blobs) Open(digest string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(p.data)), p.size, nil
 }
 
+// OpenShared implements tracker.Blobs.
+func (b *Blobs) OpenShared(digest string) (packed io.ReadCloser, size int64, ok bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.packed[digest]
+	return io.NopCloser(bytes.NewReader(p.data)), int64(len(p.data)), ok, nil
+}
+
 // Sent returns the number of blobs that hosts have requested since the last call.
 func (b *Blobs) Sent() int {
 	b.mu.Lock()

@@ -32,6 +32,8 @@ type Controller struct {
 	Main     string
 	// Blobs has the content for hosts; required.
 	Blobs *Blobs
+	// Peers has hosts send blobs to each other; may be nil.
+	Peers remote.Peers
 	// Sink gets the events, without secrets; may be nil.
 	Sink engine.Sink
 	// JournalDir is the directory of the run's journal; empty for none.
@@ -150,7 +152,7 @@ func (c *connector) Connect(ctx context.Context, host string) (session.Session, 
 	}
 	silence := c.controller.IdleTimeout[host]
 	opened, err := remote.Connect(ctx, conn, remote.Options{
-		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Sink: c.sink, IdleTimeout: silence, Heartbeat: silence / 5,
+		Host: host, Binaries: c.binaries, Become: remote.Become(h.SSH.Become), Blobs: c.controller.Blobs, Peers: c.controller.Peers, Sink: c.sink, IdleTimeout: silence, Heartbeat: silence / 5,
 	})
 	if err != nil {
 		return nil, err

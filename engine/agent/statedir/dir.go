@@ -20,6 +20,7 @@ import (
 //	postponed/KIND                work that is deferred to the end of the segment
 //	run.lock                      held by the agent of a run; names the run
 //	session                       mark of the newest session
+//	spread/DIGEST                 blob that other hosts may request; see package peer
 //	runs/RUN/journal.jsonl        one engine.JournalEntry a line
 //	runs/RUN/kept.jsonl           backup log; see package undo
 //	runs/RUN/kept/N               contents of files that steps have replaced; see package undo
