@@ -10,18 +10,19 @@ import (
 // file is the structure of an inventory file. The schema and the reference are generated
 // from its tags.
 type file struct {
-	Extends   extendsList                  `yaml:"extends" doc:"Files that this one extends: a path, or a list of paths, relative to this file. Mappings merge at any depth; any other value replaces that of the files before it."`
-	Cluster   *yaml.Node                   `yaml:"cluster" doc:"The cluster to install: name, versions, networks, settings of components."`
-	Artifacts *yaml.Node                   `yaml:"artifacts" doc:"Source of binaries and images: upstream, a mirror, a directory or a bundle."`
-	SSH       strictyaml.Section[SSH]      `yaml:"ssh" doc:"SSH settings of all hosts."`
-	Vars      freeSection                  `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may contain {{ }}, which is evaluated with the variables of the task that reads the variable."`
-	Network   network                      `yaml:"node_network" doc:"Network of the node addresses of hosts without node_address: deployer inventory addresses chooses the address that each host has in it, and records it beside the inventory. For both families, two networks separated by a comma."`
-	Interface networkInterface             `yaml:"node_interface" doc:"As node_network, by the name of the interface, such as eth1; with both, the address is on the interface and in the network."`
-	Hosts     strictyaml.Map[hostSection]  `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
-	Groups    strictyaml.Map[groupSection] `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
-	Roles     roleSection                  `yaml:"roles" doc:"Hosts of each role: a list of hosts, ranges and groups."`
-	MaxFail   strictyaml.Map[limit.Limit]  `yaml:"max_fail" doc:"Number of hosts of a role, a group or all that may fail before a run stops: a number or a percentage, rounded down."`
-	Forks     int                          `yaml:"forks" doc:"Maximum number of hosts processed in parallel." default:"50"`
+	Extends      extendsList                      `yaml:"extends" doc:"Files that this one extends: a path, or a list of paths, relative to this file. Mappings merge at any depth; any other value replaces that of the files before it."`
+	Cluster      *yaml.Node                       `yaml:"cluster" doc:"The cluster to install: name, versions, networks, settings of components."`
+	Artifacts    *yaml.Node                       `yaml:"artifacts" doc:"Source of binaries and images: upstream, a mirror, a directory or a bundle."`
+	SSH          strictyaml.Section[SSH]          `yaml:"ssh" doc:"SSH settings of all hosts."`
+	Vars         freeSection                      `yaml:"vars" doc:"Variables for the playbooks of all hosts. Texts may contain {{ }}, which is evaluated with the variables of the task that reads the variable."`
+	Network      network                          `yaml:"node_network" doc:"Network of the node addresses of hosts without node_address: deployer inventory addresses chooses the address that each host has in it, and records it beside the inventory. For both families, two networks separated by a comma."`
+	Interface    networkInterface                 `yaml:"node_interface" doc:"As node_network, by the name of the interface, such as eth1; with both, the address is on the interface and in the network."`
+	Hosts        strictyaml.Map[hostSection]      `yaml:"hosts" each:"host" required:"true" doc:"The hosts by name; a name may hold ranges, as in n[001:997]."`
+	Groups       strictyaml.Map[groupSection]     `yaml:"groups" each:"group" doc:"Sets of hosts that share settings."`
+	Roles        roleSection                      `yaml:"roles" doc:"Hosts of each role: a list of hosts, ranges and groups."`
+	MaxFail      strictyaml.Map[limit.Limit]      `yaml:"max_fail" doc:"Number of hosts of a role, a group or all that may fail before a run stops: a number or a percentage, rounded down."`
+	Distribution strictyaml.Section[Distribution] `yaml:"distribution" doc:"How large blobs, such as binaries and images, reach many hosts."`
+	Forks        int                              `yaml:"forks" doc:"Maximum number of hosts processed in parallel." default:"50"`
 }
 
 type freeSection = strictyaml.Section[map[string]any]

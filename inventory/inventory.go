@@ -33,6 +33,8 @@ type Inventory struct {
 	// Forks is the maximum number of hosts processed in parallel; 0 means the engine's
 	// default.
 	Forks int
+	// Distribution has the settings for large blobs, with all defaults.
+	Distribution Distribution
 
 	index   map[string]int
 	secrets []string

@@ -138,6 +138,7 @@ func (b *builder) build() {
 	if b.file.Forks < 0 {
 		b.errorf(strictyaml.Pos{File: b.inv.File}, "forks must not be negative")
 	}
+	b.addDistribution()
 	b.addHosts()
 	b.addGroups()
 	b.addRoles()

@@ -60,7 +60,7 @@ func isAnsibleYAML(data []byte) bool {
 }
 
 // ownKeys are the keys at the top of an inventory.
-var ownKeys = []string{"artifacts", "cluster", "extends", "forks", "groups", "hosts", "max_fail", "node_interface", "node_network", "roles", "ssh", "vars"}
+var ownKeys = []string{"artifacts", "cluster", "distribution", "extends", "forks", "groups", "hosts", "max_fail", "node_interface", "node_network", "roles", "ssh", "vars"}
 
 // isGroup reports whether a node is a group of Ansible with something in it.
 func isGroup(n *yaml.Node) bool {

@@ -11,6 +11,7 @@ import (
 	"deployer/engine/journal"
 	"deployer/engine/record"
 	"deployer/engine/schedule"
+	"deployer/engine/spread/tracker"
 	"deployer/runs/target"
 	"deployer/tasks/control/reboot"
 )
@@ -35,6 +36,7 @@ type execution struct {
 	services engine.Services
 	log      *journal.Log     // nil until startLog
 	recorder *record.Recorder // nil until startRecord, and for runs without a record
+	tracker  *tracker.Tracker // nil when hosts do not share blobs
 }
 
 // Do executes the run. The report is nil when the run did not start, and that of the
@@ -43,12 +45,15 @@ func (r *Run) Do(ctx context.Context, w Observer) (*engine.Report, error) {
 	if err := r.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	s := r.begin(w)
+	s, err := r.begin(w)
+	if err != nil {
+		return nil, err
+	}
 	report, err := s.do(ctx)
 	return report, errors.Join(err, s.end())
 }
 
-func (r *Run) begin(w Observer) *execution {
+func (r *Run) begin(w Observer) (*execution, error) {
 	s := &execution{Run: r, started: time.Now().UTC(), observer: w, events: &fanout{}}
 	r.id = s.started.Format("20060102-150405.000")
 	if r.logged && !r.Check && r.runner.NextRunID != nil {
@@ -61,8 +66,12 @@ func (r *Run) begin(w Observer) *execution {
 		engine.Provide(services, r.observed)
 	}
 	s.services = services
-	r.connector.Serve(target.AgentServices{Blobs: r.blobs, Calls: calls, Sink: r.redactor.Wrap(s.events)})
-	return s
+	agents := target.AgentServices{Blobs: r.blobs, Calls: calls, Sink: r.redactor.Wrap(s.events)}
+	if err := s.startTracker(&agents); err != nil {
+		return nil, err
+	}
+	r.connector.Serve(agents)
+	return s, nil
 }
 
 func (s *execution) do(ctx context.Context) (*engine.Report, error) {
@@ -113,7 +122,7 @@ func (s *execution) options() schedule.Options {
 		Budget:       s.failureBudget(),
 		// A lost master or etcd member ends the run, unless the inventory or the play allows it.
 		ProtectedGroups: []string{cluster.RoleMaster, cluster.RoleEtcd},
-		Sink:            s.events,
+		Sink:            s.sink(),
 		Redactor:        s.redactor,
 		Interrupt:       s.observer.Interrupt,
 		PassedPauses:    s.passedPauses,

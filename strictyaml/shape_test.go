@@ -199,7 +199,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", word, got, want)
 		}
 	}
-	if got := strictyaml.DidYouMean("zzz", strings.Fields("a b c d e f g h i j k l m")); got != "" {
+	if got := strictyaml.DidYouMean("zzz", strings.Fields("a b c d e f g h i j k l m n o p q")); got != "" {
 		t.Errorf("too many words to list: %s", got)
 	}
 }

@@ -41,7 +41,7 @@ func DidYouMean(word string, candidates []string) string {
 	if hint := Hint(word, candidates); hint != "" {
 		return hint
 	}
-	if n := len(candidates); n == 0 || n > 12 {
+	if n := len(candidates); n == 0 || n > 16 {
 		return ""
 	}
 	return "; known here: " + strings.Join(slices.Sorted(slices.Values(candidates)), ", ")

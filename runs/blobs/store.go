@@ -144,6 +144,28 @@ func (b *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	return packed, size, nil
 }
 
+// OpenShared implements tracker.Blobs: artifacts are the same on all hosts. Files of users and
+// rendered content may be secrets, and the controller sends these.
+func (b *Store) OpenShared(digest string) (packed io.ReadCloser, size int64, ok bool, err error) {
+	b.mu.Lock()
+	_, made := b.memory[digest]
+	made = made || b.temp[digest] != nil
+	b.mu.Unlock()
+	if made {
+		return nil, 0, false, nil
+	}
+	file, _, err := b.resolver.Store.OpenCompressed(digest)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return nil, 0, false, err
+	}
+	return file, info.Size(), true, nil
+}
+
 // memoryReader is a stream with a known length, for progress.
 type memoryReader struct{ *bytes.Reader }
 

@@ -20,6 +20,8 @@ type AgentServices struct {
 	Blobs remote.Blobs
 	Calls map[string]remote.CallFunc
 	Sink  engine.Sink // must redact secrets itself
+	// Peers has hosts send blobs to each other; nil when the controller sends all.
+	Peers remote.Peers
 }
 
 // Connector opens agent sessions over SSH. Its connections share bastions, the SSH
@@ -121,7 +123,7 @@ func (c *Connector) dial(ctx context.Context, host string) (transport.Conn, stri
 	if err != nil {
 		return nil, "", remote.Options{}, err
 	}
-	o, user := remote.Options{Host: host, Become: remote.Become(h.SSH.Become), Password: password}, target.Login()
+	o, user := remote.Options{Host: host, Peers: c.services.Peers, Become: remote.Become(h.SSH.Become), Password: password}, target.Login()
 	if o.Become == remote.Su {
 		user = "root"
 	}
