@@ -255,6 +255,11 @@ e2e-airgap: build packages $(REGISTRY) ## a cluster from one file, and a registr
 	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 30m ./test/airgap
 
+.PHONY: e2e-spread
+e2e-spread: build packages ## hosts that send each other binaries and images, one of them behind a packet filter (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 30m ./test/spread
+
 .PHONY: e2e-images
 e2e-images: build packages ## deployer debug, and images that are built anew, on real hosts (needs root)
 	bin/deployer artifacts build
@@ -282,6 +287,10 @@ bench-fleet: build ## what 100 to 3000 hosts cost the controller
 .PHONY: bench-upgrade1000
 bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK plays, with pods and a real API server
 	go run ./test/bench/upgrade1000 --kwok $(KWOK) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
+
+.PHONY: bench-spread
+bench-spread: ## 700 MB to 1000 hosts over simulated links: the controller alone, a registry, and hosts that forward it
+	go run ./test/bench/spread
 
 # SPEAKERS=10,300 measures other numbers of nodes.
 .PHONY: bench-bird
