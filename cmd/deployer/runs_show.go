@@ -31,10 +31,10 @@ func newRunsShow(e env) *cobra.Command {
 		Use:   "show [RUN]",
 		Short: "Show the outcome and the changes of a run",
 		Long: `Show prints the summary of a run, the failures of hosts, and the steps that changed
-something, one entry for all hosts with the same changes; -v adds diffs. Without RUN
-it shows the last run, with -i the last one of that inventory. The beginning of a run's
-id is enough. -o json prints the log: a line with the header, then a line for each
-event.
+something, one entry for all hosts with the same changes; -v adds diffs, and from where
+hosts have received large files. Without RUN it shows the last run, with -i the last one
+of that inventory. The beginning of a run's id is enough. -o json prints the log: a line
+with the header, then a line for each event.
 
 --html writes one HTML file that needs no other and asks for nothing from the network:
 failures, the lanes of all hosts over time, the critical path, the slowest steps, and
@@ -78,7 +78,7 @@ in progress, by the run lock of these hosts, or was interrupted.`,
 	o.flags(cmd)
 	outputFlag(cmd, &output, "text", "json", "svg")
 	htmlFlag(cmd, &file)
-	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs")
+	cmd.Flags().CountVarP(&verbose, "verbose", "v", "show diffs, and the sources of large files")
 	return cmd
 }
 
@@ -107,10 +107,11 @@ func showRun(w io.Writer, r *history.Entry, diffs bool) error {
 	if r.Damaged != nil {
 		fmt.Fprintf(w, "  the log is damaged, and the following is incomplete: %v\n", r.Damaged)
 	}
-	found := plan.NewCollector()
+	found, sources := plan.NewCollector(), &distribution{}
 	if err := journal.Scan(path, func(_ *journal.Header, ev *engine.Event) error {
 		if ev != nil {
 			found.Emit(*ev)
+			sources.Emit(*ev)
 		}
 		return nil
 	}); err != nil && r.Damaged == nil {
@@ -124,6 +125,7 @@ func showRun(w io.Writer, r *history.Entry, diffs bool) error {
 		fmt.Fprintln(w, "\nchanged:")
 		printChanges(w, changes, diffs, diffs)
 	}
+	sources.print(w, diffs)
 	if r.Report != nil {
 		resume := ""
 		if !r.Finished() && runs.Resumable(r.Header.Invocation) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"deployer/engine/spread"
@@ -83,6 +84,10 @@ func (c *client) chunk(ctx context.Context, m Manifest, chunk int, buf []byte) (
 	request.Header.Set("Authorization", bearer+c.peer.Ticket)
 	response, err := c.http.Do(request)
 	if err != nil {
+		var about *url.Error
+		if errors.As(err, &about) {
+			err = about.Err // the report names the peer, and the blob needs no mention
+		}
 		return fail(spread.Unreachable, err)
 	}
 	defer func() { _ = response.Body.Close() }()
