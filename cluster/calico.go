@@ -29,10 +29,11 @@ const (
 
 // Calico is the resolved configuration of Calico; empty with another plugin.
 type Calico struct {
-	Backend string         `json:"backend"` // backend of calico-node: bird (routes by BGP) or vxlan; empty with another plugin
-	Pools   []ResolvedPool `json:"pools"`   // pools of pod addresses; the first are those of pod_cidr
-	Typha   []string       `json:"typha"`   // names of the hosts that run Typha; empty without Typha
-	Felix   map[string]any `json:"felix"`   // spec of FelixConfiguration default
+	Datastore string         `json:"datastore"` // where Calico has its objects: kubernetes or etcd; empty with another plugin
+	Backend   string         `json:"backend"`   // backend of calico-node: bird (routes by BGP) or vxlan; empty with another plugin
+	Pools     []ResolvedPool `json:"pools"`     // pools of pod addresses; the first are those of pod_cidr
+	Typha     []string       `json:"typha"`     // names of the hosts that run Typha; empty without Typha
+	Felix     map[string]any `json:"felix"`     // spec of FelixConfiguration default
 }
 
 // ResolvedPool is a pool of pod addresses, with Calico's words.
@@ -90,7 +91,7 @@ func (r *resolver) calico() Calico {
 	}
 	s := r.spec.Network.Calico
 	ipip, vxlan := modes(s.Encapsulation)
-	out.Backend = backend(s.Encapsulation)
+	out.Datastore, out.Backend = s.Datastore, backend(s.Encapsulation)
 	pool := ResolvedPool{Name: defaultPool, CIDR: OfFamily(r.spec.PodCIDR, FamilyIPv4), BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
 	out.Pools = append(out.Pools, pool)
 	if cidr := OfFamily(r.spec.PodCIDR, FamilyIPv6); cidr != "" {
@@ -104,7 +105,9 @@ func (r *resolver) calico() Calico {
 		pool.NATOutgoing, pool.NodeSelector, pool.Disabled = *p.NATOutgoing, p.NodeSelector, p.Disabled
 		out.Pools = append(out.Pools, pool)
 	}
-	out.Typha = typhaHosts(r.place, s.Typha)
+	if s.Datastore == DatastoreKubernetes {
+		out.Typha = typhaHosts(r.place, s.Typha)
+	}
 	// calico-node sets these two at its first start when they are missing, and rewrites the object.
 	out.Felix = map[string]any{"logSeverityScreen": "Info", "reportingInterval": "0s"}
 	maps.Copy(out.Felix, s.Felix)
@@ -116,7 +119,7 @@ func (r *resolver) calico() Calico {
 // open on host endpoints whatever a policy says: those of Calico's defaults, and those by which
 // nodes reach the API and Typha.
 func ownedFelix(s Spec) map[string]any {
-	events := eventsFailsafe(s)
+	events := append(eventsFailsafe(s), calicoEtcdFailsafe(s)...)
 	inbound := []any{
 		failsafe("TCP", 22), failsafe("UDP", 68), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
 		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port), failsafe("TCP", portKubelet),

@@ -8,6 +8,8 @@ import (
 // CalicoSpec is the `cluster.network.calico:` section.
 type CalicoSpec struct {
 	Encapsulation string         `yaml:"encapsulation" enum:"none,vxlan,vxlan-cross-subnet,ipip,ipip-cross-subnet" default:"none" doc:"How packets between pods of different nodes travel. none: routed, by BGP; the nodes must share one layer-2 network, or its routers must learn the routes. vxlan and ipip: in packets between nodes, through any network; with -cross-subnet only between nodes of different subnets. With vxlan there is no BGP. It does not change in a cluster in use."`
+	Datastore     string         `yaml:"datastore" enum:"kubernetes,etcd" default:"kubernetes" doc:"Where Calico has its objects: in the Kubernetes API, or in an etcd cluster of its own with a member on each host of role etcd (ports 2579 and 2580), its own authority, and users who may read and write what Calico's documentation says. It does not change in a cluster in use. With etcd there are no Typha, no route reflectors and no sessions with routers."`
+	Etcd          CalicoEtcdSpec `yaml:"etcd" doc:"The etcd cluster of datastore etcd."`
 	BlockSize     int            `yaml:"block_size" default:"26" doc:"Prefix length of the blocks of addresses that nodes take from pod_cidr: 20 to 32. It does not change in a cluster in use."`
 	BlockSizeIPv6 int            `yaml:"block_size_ipv6" default:"122" doc:"Prefix length of the blocks that nodes take from the IPv6 range in pod_cidr: 116 to 128. It does not change in a cluster in use."`
 	NATOutgoing   *bool          `yaml:"nat_outgoing" default:"true" doc:"Whether packets of pods to addresses that are of no pool get the address of the node."`
@@ -28,6 +30,8 @@ type CalicoPool struct {
 
 func (s CalicoSpec) withDefaults() CalicoSpec {
 	s.Encapsulation = cmp.Or(s.Encapsulation, EncapsulationNone)
+	s.Datastore = cmp.Or(s.Datastore, DatastoreKubernetes)
+	s.Etcd = s.Etcd.withDefaults()
 	s.BlockSize = cmp.Or(s.BlockSize, 26) // Calico's own, as the next one
 	s.BlockSizeIPv6 = cmp.Or(s.BlockSizeIPv6, 122)
 	s.NATOutgoing = orTrue(s.NATOutgoing)

@@ -23,7 +23,7 @@ type CertificateState struct {
 	Name        string    `json:"name"`      // name in the table of certificates; for an authority, the name of the authority
 	Path        string    `json:"path"`      // path on the host
 	Subject     string    `json:"subject"`   // empty when the file cannot be read
-	Authority   string    `json:"authority"` // authority that signs the certificate: cluster, etcd or front-proxy
+	Authority   string    `json:"authority"` // authority that signs the certificate: cluster, etcd, front-proxy or etcd-calico
 	Expires     time.Time `json:"expires"`   // time in UTC at which the certificate expires; zero when the file cannot be read
 	DaysLeft    int       `json:"days_left"` // number of whole days until the certificate expires; negative after that
 	State       string    `json:"state"`
@@ -42,7 +42,7 @@ func (s CertificateState) Complete(c *Cluster, now time.Time) CertificateState {
 			s.Name = cert.Name + ", rotated"
 		}
 	}
-	for _, authority := range []string{AuthorityCluster, AuthorityEtcd, AuthorityFrontProxy} {
+	for _, authority := range []string{AuthorityCluster, AuthorityEtcd, AuthorityFrontProxy, AuthorityEtcdCalico} {
 		if s.Path == CAPath(authority) {
 			s.Name, s.Authority = "authority "+authority, authority
 		}

@@ -12,6 +12,7 @@ const (
 	AuthorityCluster    = "cluster"
 	AuthorityEtcd       = "etcd"
 	AuthorityFrontProxy = "front-proxy"
+	AuthorityEtcdCalico = "etcd-calico" // of the etcd cluster of Calico, where there is one
 )
 
 // The paths of the files: kubeadm's
@@ -30,7 +31,8 @@ const (
 
 	// The files of the user etcd are outside of /etc/kubernetes/pki, where all files belong
 	// to root (CIS 1.1.19). The CA certificate there is readable by every user.
-	dirEtcdPKI = "/etc/etcd/pki"
+	dirEtcdPKI       = "/etc/etcd/pki"
+	dirEtcdCalicoPKI = dirEtcdPKI + "/calico" // of members of Calico's etcd cluster
 )
 
 // UserEtcd is the user and the group of the etcd process.
@@ -55,7 +57,7 @@ const userKubeletClient = "kube-apiserver-kubelet-client"
 // rest of the certificate is decided here, never by the host's request.
 type Certificate struct {
 	Name      string   `json:"name"`      // name of the certificate, unique on the host; signing requests refer to it
-	Authority string   `json:"authority"` // authority that signs the certificate: cluster, etcd or front-proxy
+	Authority string   `json:"authority"` // authority that signs the certificate: cluster, etcd, front-proxy or etcd-calico
 	CN        string   `json:"cn"`        // common name of the subject
 	Orgs      []string `json:"orgs"`      // organizations of the subject, which are groups for Kubernetes
 	DNS       []string `json:"dns"`       // DNS names that the certificate is valid for
@@ -78,6 +80,8 @@ func CAPath(authority string) string {
 		return dirPKI + "/etcd/ca.crt"
 	case AuthorityFrontProxy:
 		return dirPKI + "/front-proxy-ca.crt"
+	case AuthorityEtcdCalico:
+		return dirPKI + "/etcd-calico/ca.crt"
 	default:
 		return dirPKI + "/ca.crt"
 	}
@@ -103,6 +107,7 @@ func Certificates(c *Cluster, host string) []Certificate {
 	}
 	if n.IsEtcd {
 		out = append(out, etcdCertificates(n)...)
+		out = append(out, calicoEtcdCertificates(n)...)
 	}
 	if n.IsNode {
 		out = append(out, nodeCertificates(c, n)...)
@@ -112,7 +117,7 @@ func Certificates(c *Cluster, host string) []Certificate {
 
 // authorityCertificates returns the paths of the certificates of authorities that a host
 // has: all on masters, elsewhere those that its components verify with.
-func authorityCertificates(n Node) []string {
+func authorityCertificates(c *Cluster, n Node) []string {
 	out := []string{}
 	if n.IsNode {
 		out = append(out, CAPath(AuthorityCluster))
@@ -122,6 +127,9 @@ func authorityCertificates(n Node) []string {
 	}
 	if n.RunsAPIServer {
 		out = append(out, CAPath(AuthorityFrontProxy))
+	}
+	if c.UsesCalicoEtcd(n) {
+		out = append(out, CAPath(AuthorityEtcdCalico))
 	}
 	return out
 }
@@ -156,12 +164,17 @@ func etcdCertificates(n Node) []Certificate {
 	peer := leaf(AuthorityEtcd, "etcd/peer", n.Name, "server", "client")
 	server.DNS, server.IPs = localSANs(n)
 	peer.DNS, peer.IPs = localSANs(n)
-	for file, cert := range map[string]*Certificate{"server": &server, "peer": &peer} {
-		cert.CertPath, cert.KeyPath = dirEtcdPKI+"/"+file+".crt", dirEtcdPKI+"/"+file+".key"
-		cert.Owner = UserEtcd
-	}
+	ofMember(dirEtcdPKI, &server, &peer)
 	health := leaf(AuthorityEtcd, CertificateHealthcheck, "kube-etcd-healthcheck-client", "client")
 	return []Certificate{server, peer, health}
+}
+
+// ofMember gives the certificates of a member of etcd to its user, in a directory of its own.
+func ofMember(dir string, server, peer *Certificate) {
+	for file, cert := range map[string]*Certificate{"server": server, "peer": peer} {
+		cert.CertPath, cert.KeyPath = dir+"/"+file+".crt", dir+"/"+file+".key"
+		cert.Owner = UserEtcd
+	}
 }
 
 func nodeCertificates(c *Cluster, n Node) []Certificate {
@@ -179,7 +192,7 @@ func nodeCertificates(c *Cluster, n Node) []Certificate {
 	if n.RunsKubeProxy {
 		out = append(out, leaf(AuthorityCluster, "kube-proxy", "system:kube-proxy", "client").in(dirKubeProxyPKI))
 	}
-	return append(out, calicoCertificates(n)...)
+	return append(out, calicoCertificates(c, n)...)
 }
 
 // leaf returns a certificate without names, at kubeadm's path.

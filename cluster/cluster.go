@@ -19,6 +19,7 @@ type Cluster struct {
 	API          API                  `json:"api"`
 	Etcd         Etcd                 `json:"etcd"`
 	EtcdEvents   *Etcd                `json:"etcd_events,omitempty"` // the etcd cluster of events; missing when they are in the cluster's own etcd
+	EtcdCalico   *Etcd                `json:"etcd_calico,omitempty"` // the etcd cluster of Calico; missing when its objects are in the Kubernetes API
 	Proxy        Proxy                `json:"proxy"`
 	Network      Network              `json:"network"`
 	HostFirewall HostFirewall         `json:"host_firewall"`
@@ -111,6 +112,11 @@ type Etcd struct {
 	Backup         EtcdBackup `json:"backup"`          // snapshots that the members save by themselves
 	BackupURL      string     `json:"backup_url"`      // URL below which the members copy their snapshots to an object store; empty: no copies
 	Dedicated      bool       `json:"dedicated"`       // true when etcd runs on other hosts than the masters
+	Authority      string     `json:"authority"`       // authority that signs the certificates of members and clients
+	User           string     `json:"user"`            // common name of the certificate with which deployer connects
+	CA             string     `json:"ca"`              // path of the authority's certificate on the members' hosts
+	ClientCert     string     `json:"client_cert"`     // path of a client's certificate on the members' hosts, for snapshots
+	ClientKey      string     `json:"client_key"`      // path of the key of client_cert
 }
 
 // Proxy is the API proxy of both kinds: on nodes for themselves, and on hosts of role

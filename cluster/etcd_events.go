@@ -12,7 +12,11 @@ import (
 const (
 	EtcdOwn    = "etcd"        // the cluster's own, which has all objects
 	EtcdEvents = "etcd-events" // the one that has events only
+	EtcdCalico = "etcd-calico" // the one that has the objects of Calico
 )
+
+// EtcdRoot is the user of an etcd cluster with users who may do everything.
+const EtcdRoot = "root"
 
 // EventsSpec is the `cluster.etcd.events:` section.
 type EventsSpec struct {
@@ -33,10 +37,14 @@ func (s EventsSpec) withDefaults() EventsSpec {
 
 // EtcdNames returns the names of the etcd clusters that the cluster has, its own first.
 func (c *Cluster) EtcdNames() []string {
-	if c.EtcdEvents == nil {
-		return []string{EtcdOwn}
+	names := []string{EtcdOwn}
+	if c.EtcdEvents != nil {
+		names = append(names, EtcdEvents)
 	}
-	return []string{EtcdOwn, EtcdEvents}
+	if c.EtcdCalico != nil {
+		names = append(names, EtcdCalico)
+	}
+	return names
 }
 
 // EtcdNamed returns the etcd cluster with a name of [Cluster.EtcdNames]; an empty name means the
@@ -47,6 +55,8 @@ func (c *Cluster) EtcdNamed(name string) (Etcd, error) {
 		return c.Etcd, nil
 	case name == EtcdEvents && c.EtcdEvents != nil:
 		return *c.EtcdEvents, nil
+	case name == EtcdCalico && c.EtcdCalico != nil:
+		return *c.EtcdCalico, nil
 	}
 	return Etcd{}, fmt.Errorf("the cluster has no etcd cluster %q: it has %s", name, strings.Join(c.EtcdNames(), ", "))
 }
@@ -82,7 +92,7 @@ func (r *resolver) addEvents(n *Node) {
 	if n.EtcdEvents == nil {
 		return
 	}
-	own := r.memberFlags(*r.out.EtcdEvents, *n.EtcdEvents, portEventsClient, r.spec.Etcd.Events.QuotaBackendBytes, n.Versions.Etcd)
+	own := r.memberFlags(*r.out.EtcdEvents, *n.EtcdEvents, dirEtcdPKI, portEventsClient, r.spec.Etcd.Events.QuotaBackendBytes, n.Versions.Etcd)
 	n.EtcdEvents.Dirs, n.EtcdEvents.LogDir, n.Args.EtcdEvents = etcdDirs(flags(own, nil))
 }
 
@@ -101,13 +111,15 @@ func (s EventsSpec) ports() []port {
 	if !s.Enabled {
 		return nil
 	}
-	return eventsPorts(s.MetricsURL)
+	return memberPorts("etcd for events", "cluster.etcd.events", portEventsClient, portEventsPeer, s.MetricsURL)
 }
 
-func eventsPorts(metricsURL string) []port {
-	out := []port{{name: "etcd for events", number: portEventsClient}, {name: "the peer port of etcd for events", number: portEventsPeer}}
+// memberPorts lists the ports of a member of an etcd cluster with a name for people and the key of its
+// settings.
+func memberPorts(name, key string, client, peer int, metricsURL string) []port {
+	out := []port{{name: name, number: client}, {name: "the peer port of " + name, number: peer}}
 	if metrics, ok := urlPort(metricsURL); ok {
-		out = append(out, port{"cluster.etcd.events.metrics_url", "the metrics of etcd for events", metrics})
+		out = append(out, port{key + ".metrics_url", "the metrics of " + name, metrics})
 	}
 	return out
 }
@@ -122,18 +134,23 @@ func eventsFailsafe(s Spec) []any {
 
 // checkEvents checks the settings of the etcd cluster of events.
 func (c *checker) checkEvents() {
-	const key = "cluster.etcd.events"
-	s, own := c.spec.Etcd.Events, c.spec.Etcd.DataDir
-	switch dir := s.DataDir; {
+	s := c.spec.Etcd.Events
+	c.checkMembers("cluster.etcd.events", s.DataDir, s.MetricsURL, s.QuotaBackendBytes)
+}
+
+// checkMembers checks the settings of the members of an etcd cluster beside the cluster's own; key is that
+// of its section, quota the size of its database in bytes.
+func (c *checker) checkMembers(key, dir, metricsURL string, quota int64) {
+	switch own := c.spec.Etcd.DataDir; {
 	case !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/":
 		c.add("bad-path", key+".data_dir", "%q is not the absolute path of a directory of its own", dir)
 	case nested(dir, own):
 		c.add("bad-path", key+".data_dir", "%s is not apart from the data of etcd in %s: choose another directory", dir, own)
 	}
-	if _, ok := urlPort(s.MetricsURL); !ok {
-		c.add("bad-url", key+".metrics_url", "%q is not an address such as http://127.0.0.1:2481", s.MetricsURL)
+	if _, ok := urlPort(metricsURL); !ok {
+		c.add("bad-url", key+".metrics_url", "%q is not an address such as http://127.0.0.1:2481", metricsURL)
 	}
-	if s.QuotaBackendBytes < 0 || s.QuotaBackendBytes > MaxEtcdQuota {
-		c.add("bad-number", key+".quota_backend_bytes", "%d is not a number of bytes up to %d, which is 8 GiB and the most that etcd works with", s.QuotaBackendBytes, int64(MaxEtcdQuota))
+	if quota < 0 || quota > MaxEtcdQuota {
+		c.add("bad-number", key+".quota_backend_bytes", "%d is not a number of bytes up to %d, which is 8 GiB and the most that etcd works with", quota, int64(MaxEtcdQuota))
 	}
 }

@@ -185,12 +185,12 @@ func (r *resolver) leaderElection(flags map[string]string) {
 // etcdFlags are the flags of one etcd member, less initial-cluster and
 // initial-cluster-state.
 func (r *resolver) etcdFlags(n Node) map[string]string {
-	return r.memberFlags(r.out.Etcd, n.Etcd, portEtcdClient, r.out.Size.EtcdQuotaBytes, n.Versions.Etcd)
+	return r.memberFlags(r.out.Etcd, n.Etcd, dirEtcdPKI, portEtcdClient, r.out.Size.EtcdQuotaBytes, n.Versions.Etcd)
 }
 
-// memberFlags are the flags of a member of an etcd cluster. client is the port of its clients, quota
-// the maximum size of its database in bytes.
-func (r *resolver) memberFlags(e Etcd, member LocalEtcd, client int, quota int64, version string) map[string]string {
+// memberFlags are the flags of a member of an etcd cluster. pki is the directory with its certificates,
+// client the port of its clients, quota the maximum size of its database in bytes.
+func (r *resolver) memberFlags(e Etcd, member LocalEtcd, pki string, client int, quota int64, version string) map[string]string {
 	s := r.spec.Etcd
 	out := map[string]string{
 		"name":                        member.Name,
@@ -201,14 +201,14 @@ func (r *resolver) memberFlags(e Etcd, member LocalEtcd, client int, quota int64
 		"initial-advertise-peer-urls": member.PeerURL,
 		"initial-cluster-token":       e.Token,
 		"listen-metrics-urls":         e.MetricsURL,
-		"cert-file":                   dirEtcdPKI + "/server.crt",
-		"key-file":                    dirEtcdPKI + "/server.key",
+		"cert-file":                   pki + "/server.crt",
+		"key-file":                    pki + "/server.key",
 		"client-cert-auth":            "true",
-		"trusted-ca-file":             CAPath(AuthorityEtcd),
-		"peer-cert-file":              dirEtcdPKI + "/peer.crt",
-		"peer-key-file":               dirEtcdPKI + "/peer.key",
+		"trusted-ca-file":             e.CA,
+		"peer-cert-file":              pki + "/peer.crt",
+		"peer-key-file":               pki + "/peer.key",
 		"peer-client-cert-auth":       "true",
-		"peer-trusted-ca-file":        CAPath(AuthorityEtcd),
+		"peer-trusted-ca-file":        e.CA,
 		"tls-min-version":             "TLS1.2",
 		"heartbeat-interval":          strconv.FormatInt(s.HeartbeatInterval.Milliseconds(), 10), // ms
 		"election-timeout":            strconv.FormatInt(s.ElectionTimeout.Milliseconds(), 10),   // ms

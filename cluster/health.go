@@ -25,6 +25,9 @@ func healthOf(c *Cluster, n Node) []Health {
 	if n.EtcdEvents != nil {
 		out = append(out, Health{Name: EtcdEvents, URL: c.EtcdEvents.MetricsURL + "/readyz"})
 	}
+	if n.EtcdCalico != nil {
+		out = append(out, Health{Name: EtcdCalico, URL: c.EtcdCalico.MetricsURL + "/readyz"})
+	}
 	if n.RunsAPIServer {
 		local("kube-controller-manager", "https", 10257, "/healthz", true)
 		local("kube-scheduler", "https", 10259, "/healthz", true)
@@ -68,6 +71,9 @@ func unitsOf(c *Cluster, n Node) []string {
 	}
 	if n.EtcdEvents != nil {
 		out = append(out, EtcdEvents+".service")
+	}
+	if n.EtcdCalico != nil {
+		out = append(out, EtcdCalico+".service")
 	}
 	if n.IsNode {
 		out = append(out, "containerd.service", "kubelet.service")

@@ -7,7 +7,7 @@ import (
 
 // HostFirewallSpec is the `cluster.network.host_firewall:` section.
 type HostFirewallSpec struct {
-	Enabled bool     `yaml:"enabled" default:"false" doc:"Close the ports of etcd (2379, 2380, and 2479, 2480 of etcd for events) to all but masters and etcd hosts, and that of kubelets (10250) to all but the networks of the hosts (/24, for IPv6 /64) and the pods. An nftables table of deployer's own filters these ports only; false removes it."`
+	Enabled bool     `yaml:"enabled" default:"false" doc:"Close the ports of etcd (2379, 2380, and 2479, 2480 of etcd for events) to all but masters and etcd hosts, those of etcd for Calico (2579, 2580) to all but nodes and etcd hosts, and that of kubelets (10250) to all but the networks of the hosts (/24, for IPv6 /64) and the pods. An nftables table of deployer's own filters these ports only; false removes it."`
 	Allow   []string `yaml:"allow" doc:"Further addresses and networks that may connect to these ports, such as those of a monitoring system."`
 }
 
@@ -15,6 +15,7 @@ type HostFirewallSpec struct {
 type HostFirewall struct {
 	Enabled bool            `json:"enabled"` // true when hosts have the filter
 	Etcd    FirewallSources `json:"etcd"`    // addresses and networks that may connect to etcd
+	Calico  FirewallSources `json:"calico"`  // addresses and networks that may connect to etcd for Calico
 	Kubelet FirewallSources `json:"kubelet"` // addresses and networks that may connect to kubelets
 }
 
@@ -29,7 +30,7 @@ type FirewallSources struct {
 // masters and members.
 func (r *resolver) hostFirewall() HostFirewall {
 	spec := r.spec.Network.HostFirewall
-	etcd, kubelet := slices.Clone(spec.Allow), slices.Clone(spec.Allow)
+	etcd, kubelet, calico := slices.Clone(spec.Allow), slices.Clone(spec.Allow), slices.Clone(spec.Allow)
 	if spec.Enabled {
 		var members []Host
 		for _, h := range r.hosts {
@@ -41,8 +42,9 @@ func (r *resolver) hostFirewall() HostFirewall {
 			}
 		}
 		kubelet = slices.Concat(kubelet, hostNetworks(members), SplitList(r.spec.PodCIDR))
+		calico = slices.Concat(calico, hostNetworks(members))
 	}
-	return HostFirewall{Enabled: spec.Enabled, Etcd: firewallSources(etcd), Kubelet: firewallSources(kubelet)}
+	return HostFirewall{Enabled: spec.Enabled, Etcd: firewallSources(etcd), Calico: firewallSources(calico), Kubelet: firewallSources(kubelet)}
 }
 
 func firewallSources(texts []string) FirewallSources {

@@ -29,6 +29,7 @@ func TestHostFirewall(t *testing.T) {
 	want := cluster.HostFirewall{
 		Enabled: true,
 		Etcd:    cluster.FirewallSources{IPv4: []string{"10.0.0.1", "10.0.1.1", "10.9.0.0/16"}, IPv6: []string{"fd00::9"}},
+		Calico:  cluster.FirewallSources{IPv4: []string{"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24", "10.0.3.0/24", "10.9.0.0/16"}, IPv6: []string{"fd00::9"}},
 		Kubelet: cluster.FirewallSources{IPv4: []string{"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24", "10.0.3.0/24", "10.244.0.0/16", "10.9.0.0/16"}, IPv6: []string{"fd00::9"}},
 	}
 	if diff := cmp.Diff(want, c.HostFirewall); diff != "" {

@@ -35,7 +35,7 @@ type Mounts struct {
 
 // mounts are those of all static pods of a node that has its flags, configuration
 // and kubeconfigs.
-func mounts(n Node) Mounts {
+func mounts(c *Cluster, n Node) Mounts {
 	// kube-proxy's flags name its configuration, which names the kubeconfig.
 	proxy := n.Args.KubeProxy
 	if file, ok := section(n.KubeProxyConfig, "clientConnection")["kubeconfig"].(string); ok {
@@ -46,7 +46,7 @@ func mounts(n Node) Mounts {
 		ControllerManager: mountsOf(n.Args.ControllerManager, n.Kubeconfigs, dirControllerManagerPKI),
 		Scheduler:         mountsOf(n.Args.Scheduler, n.Kubeconfigs, dirSchedulerPKI),
 		KubeProxy:         mountsOf(proxy, n.Kubeconfigs, dirKubeProxyPKI),
-		CalicoNode:        mountsOfKubeconfig("calico-node", n.Kubeconfigs, dirCalicoNodePKI),
+		CalicoNode:        mountsOfCalicoNode(c, n),
 		CalicoTypha:       mountsOfKubeconfig("calico-typha", n.Kubeconfigs, dirCalicoTyphaPKI),
 	}
 }
@@ -95,6 +95,16 @@ func mountsOfKubeconfig(component string, kubeconfigs []Kubeconfig, own string) 
 		return []Mount{}
 	}
 	return mountsOf([]string{"=" + file}, kubeconfigs, own)
+}
+
+// mountsOfCalicoNode returns the mounts of calico-node: its kubeconfig with the certificates, and the
+// authority of its etcd.
+func mountsOfCalicoNode(c *Cluster, n Node) []Mount {
+	out := mountsOfKubeconfig("calico-node", n.Kubeconfigs, dirCalicoNodePKI)
+	if len(out) > 0 && c.EtcdCalico != nil {
+		out = append(out, Mount{Name: volumeName(CAPath(AuthorityEtcdCalico)), Path: CAPath(AuthorityEtcdCalico), Type: mountFile})
+	}
+	return out
 }
 
 // volumeName makes a name of a path: small letters, digits and dashes, at most 63

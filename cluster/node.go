@@ -40,6 +40,7 @@ type Node struct {
 	Etcd   LocalEtcd         `json:"etcd"`
 
 	EtcdEvents *LocalEtcd `json:"etcd_events,omitempty"` // the host's member of the etcd cluster of events; missing on hosts without one
+	EtcdCalico *LocalEtcd `json:"etcd_calico,omitempty"` // the host's member of the etcd cluster of Calico; missing on hosts without one
 
 	Args   Args   `json:"args"`
 	Mounts Mounts `json:"mounts"`
@@ -90,6 +91,8 @@ type Args struct {
 	Etcd              []string `json:"etcd"`               // flags of etcd, without initial-cluster and initial-cluster-state
 	// EtcdEvents are flags of the member of the etcd cluster of events, as those of etcd; missing on hosts without one.
 	EtcdEvents []string `json:"etcd_events,omitempty"`
+	// EtcdCalico are flags of the member of the etcd cluster of Calico, as those of etcd; missing on hosts without one.
+	EtcdCalico []string `json:"etcd_calico,omitempty"`
 	Kubelet    []string `json:"kubelet"`    // flags of the kubelet
 	KubeProxy  []string `json:"kube_proxy"` // flags of kube-proxy
 }

@@ -53,7 +53,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 			PeerURL:   httpsURL(n.IP, portEtcdPeer),
 			User:      UserEtcd,
 		}
-		n.EtcdEvents = r.eventsMember(n)
+		n.EtcdEvents, n.EtcdCalico = r.eventsMember(n), r.calicoMember(n)
 	}
 	if n.IsNode {
 		n.Labels = r.labels(h, n)
@@ -79,6 +79,7 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	if n.IsEtcd {
 		n.Etcd.Dirs, n.Etcd.LogDir, n.Args.Etcd = etcdDirs(flags(r.etcdFlags(n), section(over, componentEtcd)))
 		r.addEvents(&n)
+		r.addCalicoEtcd(&n)
 	}
 	if n.IsNode {
 		kubelet := section(over, componentKubelet)
@@ -93,10 +94,10 @@ func (r *resolver) fullNode(h Host, n Node) Node {
 	}
 	r.checkOverrides(h, n, over)
 	n.Certificates = Certificates(r.out, n.Name)
-	n.Authorities = authorityCertificates(n)
+	n.Authorities = authorityCertificates(r.out, n)
 	n.FormerFiles = formerFiles(n.Certificates)
 	n.Kubeconfigs = Kubeconfigs(r.out, n.Name)
-	n.Mounts = mounts(n)
+	n.Mounts = mounts(r.out, n)
 	n.Images = r.images(n)
 	n.FirstImages = firstImages(n.Images)
 	n.Owned = OwnedDirs(r.out, n)

@@ -99,6 +99,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		if n.EtcdEvents != nil {
 			deployer = append(deployer, EtcdEvents+"-initial.env", EtcdEvents+"-member")
 		}
+		if n.EtcdCalico != nil {
+			deployer = append(deployer, EtcdCalico+"-initial.env", EtcdCalico+"-member")
+		}
 		if c.Etcd.Backup.Scheduled() {
 			deployer = append(deployer, "etcd-backup.sh", "etcd-backup-hmac.sh", "etcd-backup-mac.key")
 			units, timers = append(units, "deployer-etcd-backup.service"), append(timers, "deployer-etcd-backup.timer")

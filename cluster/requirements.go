@@ -66,6 +66,9 @@ func Requirements(c *Cluster, n Node) []Requirement {
 	if n.EtcdEvents != nil {
 		out = append(out, foreign(c.EtcdEvents.DataDir+"/member", "the data of another etcd lies here"))
 	}
+	if n.EtcdCalico != nil {
+		out = append(out, foreign(c.EtcdCalico.DataDir+"/member", "the data of another etcd lies here"))
+	}
 	for i := range out {
 		out[i].Owners, out[i].Former, out[i].Addresses = orEmpty(out[i].Owners), orEmpty(out[i].Former), orEmpty(out[i].Addresses)
 	}
@@ -140,8 +143,13 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		}
 	}
 	if n.EtcdEvents != nil {
-		for _, p := range eventsPorts(c.EtcdEvents.MetricsURL) {
+		for _, p := range memberPorts("etcd for events", "", portEventsClient, portEventsPeer, c.EtcdEvents.MetricsURL) {
 			tcp(p.number, p.name, "etcd for events listens there", "etcd")
+		}
+	}
+	if n.EtcdCalico != nil {
+		for _, p := range memberPorts("etcd for Calico", "", portCalicoClient, portCalicoPeer, c.EtcdCalico.MetricsURL) {
+			tcp(p.number, p.name, "etcd for Calico listens there", "etcd")
 		}
 	}
 	if n.IsNode {
@@ -191,6 +199,9 @@ func sizeRequirements(c *Cluster, n Node) []Requirement {
 	}
 	if n.EtcdEvents != nil {
 		disk(c.EtcdEvents.DataDir, 512, 0, "etcd keeps the cluster's events there")
+	}
+	if n.EtcdCalico != nil {
+		disk(c.EtcdCalico.DataDir, 512, 0, "etcd keeps the objects of Calico there")
 	}
 	if n.IsNode {
 		memory = 768

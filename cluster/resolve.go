@@ -13,9 +13,11 @@ const localAddress = "127.0.0.1"
 const (
 	portEtcdClient = 2379
 	portEtcdPeer   = 2380
-	// 100 above those of etcd: nothing is registered there.
+	// 100 and 200 above those of etcd: nothing is registered there.
 	portEventsClient = 2479
 	portEventsPeer   = 2480
+	portCalicoClient = 2579
+	portCalicoPeer   = 2580
 	portKubelet      = 10250
 )
 
@@ -97,6 +99,7 @@ func (r *resolver) clusterWide() {
 		API:          r.api(),
 		Etcd:         r.etcd(),
 		EtcdEvents:   r.etcdEvents(),
+		EtcdCalico:   r.etcdCalico(),
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},
 		Containerd:   Containerd{Registries: registries(s.Containerd), Authorities: authorities(s.Containerd), Credentials: logins(s.Containerd), Proxy: r.containerdProxy()},
 		Kubelet:      Kubelet{MaxPods: s.Kubelet.MaxPods, SwapAllowed: r.swapAllowed()},

@@ -59,6 +59,9 @@ func (r *resolver) etcdMembers(client, peer int) Etcd {
 		Peers:     r.endpoints(r.place.etcd, peer),
 		Servers:   []string{},
 		Dedicated: r.place.etcdDedicated,
+
+		Authority: AuthorityEtcd, User: "deployer",
+		CA: CAPath(AuthorityEtcd), ClientCert: pki(CertificateHealthcheck + ".crt"), ClientKey: pki(CertificateHealthcheck + ".key"),
 	}
 	for _, m := range e.Members {
 		e.Servers = append(e.Servers, m.URL)

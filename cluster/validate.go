@@ -13,20 +13,21 @@ import (
 
 // checker collects the problems of one [Validate].
 type checker struct {
-	spec     Spec // with defaults
-	calico   bool // the inventory has settings of Calico
-	hosts    []Host
-	place    placement
-	problems Problems
+	spec       Spec // with defaults
+	calico     bool // the inventory has settings of Calico
+	calicoEtcd bool // the inventory has settings of the etcd cluster of Calico
+	hosts      []Host
+	place      placement
+	problems   Problems
 }
 
 // Validate checks without any network whether spec and hosts can make a working
 // cluster, and returns every reason why not, in a fixed order. Each has a stable
 // code and one line that says what to do.
 func Validate(spec Spec, hosts []Host) Problems {
-	calico := !reflect.DeepEqual(spec.Network.Calico, CalicoSpec{})
+	calico, calicoEtcd := !reflect.DeepEqual(spec.Network.Calico, CalicoSpec{}), spec.Network.Calico.Etcd != CalicoEtcdSpec{}
 	spec = spec.WithDefaults()
-	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts), calico: calico}
+	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts), calico: calico, calicoEtcd: calicoEtcd}
 	c.checkHosts()
 	c.checkPlacement()
 	c.checkVersions()
@@ -236,7 +237,7 @@ func (c *checker) checkWALDir(where string, args any) {
 	if !has || dir == nil || text == "" && isText {
 		return
 	}
-	data, events := c.spec.Etcd.DataDir, c.spec.Etcd.Events
+	data, events, calico := c.spec.Etcd.DataDir, c.spec.Etcd.Events, c.spec.Network
 	switch {
 	case !isText || !path.IsAbs(text) || path.Clean(text) != text || text == "/":
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %v is not the absolute path of a directory of its own", dir)
@@ -244,6 +245,8 @@ func (c *checker) checkWALDir(where string, args any) {
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd in %s: choose another directory, or leave it out", text, data)
 	case events.Enabled && nested(text, events.DataDir):
 		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd for events in %s: choose another directory", text, events.DataDir)
+	case calico.usesEtcd() && nested(text, calico.Calico.Etcd.DataDir):
+		c.add("bad-path", where+"."+extraArgs, "wal-dir %s is not apart from the data of etcd for Calico in %s: choose another directory", text, calico.Calico.Etcd.DataDir)
 	}
 }
 

@@ -33,6 +33,7 @@ func (c *checker) checkCalico() {
 			c.add("owned-setting", key+".felix."+name, "deployer makes this setting of FelixConfiguration: remove it")
 		}
 	}
+	c.checkCalicoDatastore()
 	c.checkPools(s)
 	c.checkCalicoVersion()
 }

@@ -70,6 +70,7 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 		out = append(out, port{name: "etcd", number: portEtcdClient}, port{name: "etcd's peer port", number: portEtcdPeer},
 			port{"cluster.etcd.metrics_url", "etcd's metrics", metrics})
 		out = append(out, c.spec.Etcd.Events.ports()...)
+		out = append(out, c.spec.Network.calicoEtcdPorts()...)
 	}
 	if h.has(RoleMaster) {
 		out = append(out, port{name: "the controller manager", number: 10257}, port{name: "the scheduler", number: 10259},

@@ -25,6 +25,14 @@ func calico(change func(*cluster.NetworkSpec)) func(*cluster.Spec, *[]cluster.Ho
 	}
 }
 
+// calicoEtcd returns a change of a cluster whose Calico has its objects in etcd.
+func calicoEtcd(change func(*cluster.Spec)) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.Datastore = cluster.PluginCalico, cluster.DatastoreEtcd
+		change(s)
+	}
+}
+
 // events returns a change of a cluster with an etcd cluster of events.
 func events(change func(*cluster.EventsSpec), others ...func(*cluster.Spec)) func(*cluster.Spec, *[]cluster.Host) {
 	return func(s *cluster.Spec, _ *[]cluster.Host) {
@@ -42,6 +50,22 @@ var brokenClusters = []struct {
 	want  string // code and subject
 	says  string
 }{
+	{"no such datastore of Calico", calico(func(n *cluster.NetworkSpec) { n.Calico.Datastore = "crd" }), "unknown-datastore cluster.network.calico.datastore", "kubernetes"},
+	{"etcd of Calico without its datastore", calico(func(n *cluster.NetworkSpec) { n.Calico.Etcd.DataDir = "/srv/etcd-calico" }), "unused-etcd cluster.network.calico.etcd", "set datastore: etcd"},
+	{"data of Calico in that of etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Etcd.DataDir = "/var/lib/etcd/calico" }), "bad-path cluster.network.calico.etcd.data_dir", "not apart"},
+	{"data of Calico in that of events", calicoEtcd(func(s *cluster.Spec) {
+		s.Etcd.Events.Enabled, s.Network.Calico.Etcd.DataDir = true, "/var/lib/etcd-events"
+	}), "bad-path cluster.network.calico.etcd.data_dir", "etcd for events"},
+	{"the log of etcd in the data of Calico", calicoEtcd(func(s *cluster.Spec) {
+		s.Overrides = map[string]any{"etcd": map[string]any{"extra_args": map[string]any{"wal-dir": "/var/lib/etcd-calico"}}}
+	}), "bad-path cluster.overrides.etcd.extra_args", "etcd for Calico"},
+	{"metrics of etcd of Calico on a port in use", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Etcd.MetricsURL = "http://127.0.0.1:2579" }), "port-clash cluster.network.calico.etcd.metrics_url", "2579"},
+	{"Typha with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Typha = cluster.TyphaAlways }), "unused-with-etcd cluster.network.calico.typha", "auto or never"},
+	{"reflectors with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Reflectors = []string{"m1", "m2"} }), "unused-with-etcd cluster.network.reflectors", "datastore: kubernetes"},
+	{"routers with etcd", calicoEtcd(func(s *cluster.Spec) {
+		s.Network.BGP.Peers = []cluster.BGPPeerSpec{{Name: "tor", Address: "172.31.0.2", ASN: 64513}}
+	}), "unused-with-etcd cluster.network.bgp.peers", "Kubernetes API"},
+	{"too many nodes for a mesh with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.MeshBelow = 5 }), "unused-with-etcd cluster.network.mesh_below", "raise it"},
 	{"no master", func(_ *cluster.Spec, h *[]cluster.Host) { *h = minions(2) }, "no-master roles.master", "three for high availability"},
 	{"nothing at all", func(_ *cluster.Spec, h *[]cluster.Host) { *h = nil }, "no-master roles.master", "at least one"},
 	{"even etcd", func(_ *cluster.Spec, h *[]cluster.Host) { *h = masters(2) }, "even-etcd roles.etcd", "use 1 or 3"},

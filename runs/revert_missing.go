@@ -59,7 +59,8 @@ func (r *Revert) runHosts(preview *RevertPreview, missing map[string]string) []s
 
 // etcdFiles are the resources whose restore restarts etcd; see role etcd-member.
 var etcdFiles = []string{"/usr/local/bin/etcd", "/etc/systemd/system/etcd.service", "/etc/kubernetes/pki/etcd/ca.crt", "etcd.service",
-	"/etc/systemd/system/etcd-events.service", "etcd-events.service"}
+	"/etc/systemd/system/etcd-events.service", "etcd-events.service",
+	"/etc/systemd/system/etcd-calico.service", "/etc/kubernetes/pki/etcd-calico/ca.crt", "etcd-calico.service"}
 
 // refuseWithout returns a *RefusedError when the revert of a cluster's run must not be made
 // while the hosts that did not answer are down.

@@ -39,6 +39,7 @@ type HostInUse struct {
 	ServiceCIDR  string   // range of Services of the API server
 	Plugin       string   // network plugin of the host's node
 	Calico       string   // version of calico-node on the host's node, such as v3.31.7
+	Datastore    string   // where Calico has its objects: kubernetes or etcd; empty without calico-node
 	KubeProxy    string   // runs or none: whether the host's node has a kube-proxy
 	APIProxy     string   // program of the host's API proxy: nginx or haproxy
 	CNI          string   // plugin that connects pods: bridge or ptp
@@ -80,6 +81,7 @@ func Conflicts(want *cluster.Cluster, found InUse) []Conflict {
 	out = append(out, serviceRange(want, found)...)
 	out = append(out, domainChange(want, found)...)
 	out = append(out, pluginChange(want, found)...)
+	out = append(out, datastoreChange(want, found)...)
 	out = append(out, poolChanges(want, found)...)
 	out = append(out, calicoDowngrade(want, found)...)
 	out = append(out, kubeProxyChange(want, found)...)

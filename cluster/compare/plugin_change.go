@@ -20,6 +20,12 @@ func pluginChange(want *cluster.Cluster, found InUse) []Conflict {
 	switch {
 	case len(others) == 0:
 		return cniChange(want, found)
+	case found.ChangesPlugin && usesEtcd(want, found):
+		return []Conflict{{
+			Subject: "network.calico.datastore",
+			Detail:  "network change-plugin works with the objects of Calico in the Kubernetes API only, and they are, or would be, in etcd",
+			Fix:     "set network.calico.datastore: kubernetes for a change to Calico; a change from Calico with etcd needs a new cluster",
+		}}
 	case found.ChangesPlugin && had == cluster.PluginBGP && want.Network.Plugin == cluster.PluginCalico:
 		return calicoInPlaceOfBGP(want, found)
 	case found.ChangesPlugin && had == cluster.PluginCalico && want.Network.Plugin == cluster.PluginBGP:

@@ -99,7 +99,7 @@ func (a *CAFiles) Apply(ctx context.Context, sys engine.System, _ engine.Change)
 // must be secret.
 type CARead struct {
 	Dir   string   `yaml:"dir" rule:"path" doc:"directory with the files as kubeadm lays them out; default /etc/kubernetes"`
-	Names []string `yaml:"names" rule:"below" doc:"paths below dir; default: every file of the cluster's, etcd's and front proxy's authorities and, during a rotation, their successors, the service account key, the encryption configuration and the password of the BGP sessions"`
+	Names []string `yaml:"names" rule:"below" doc:"paths below dir; default: every file of the cluster's, etcd's, front proxy's and Calico's authorities and, during a rotation, their successors, the service account key, the encryption configuration and the password of the BGP sessions"`
 }
 
 // kept are the CA files below /etc/kubernetes ("PKI certificates and requirements"
@@ -108,6 +108,7 @@ func kept() []string {
 	return []string{
 		"pki/ca.crt", "pki/ca.key", "pki/etcd/ca.crt", "pki/etcd/ca.key",
 		"pki/front-proxy-ca.crt", "pki/front-proxy-ca.key", "pki/sa.key", "pki/sa.pub", "encryption.yaml", "bgp-password",
+		"pki/etcd-calico/ca.crt", "pki/etcd-calico/ca.key", "pki/etcd-calico/ca-next.pem", // where Calico has an etcd
 		"pki/ca-next.pem", "pki/etcd/ca-next.pem", "pki/front-proxy-ca-next.pem", // during the rotation of an authority
 	}
 }

@@ -58,6 +58,7 @@ var (
 	maxPods      = regexp.MustCompile(`(?m)^maxPods: *([0-9]{1,9})$`)
 	virtual      = regexp.MustCompile(`(?m)^ +([0-9a-f.:]+)/[0-9]+ dev `)
 	calicoTag    = regexp.MustCompile(`(?m)^ *image: *["']?[^\s"'@]{1,500}:(v[0-9][A-Za-z0-9.+-]{0,63})`)
+	calicoStore  = regexp.MustCompile(`DATASTORE_TYPE, value: (kubernetes|etcd)`)
 	podPlugin    = regexp.MustCompile(`"type": *"(bridge|ptp)"`)
 )
 
@@ -67,25 +68,27 @@ var (
 // issuer_domain, the domain in the issuer of the API server's tokens; network_plugin, the plugin of
 // the host's node; kube_proxy, runs when the node has a kube-proxy and none otherwise; api_proxy, the
 // program of the API proxy, nginx or haproxy; cni, the plugin that connects pods;
-// calico_version, the tag of the images of calico-node; and virtual_ips, the virtual addresses of the API
+// calico_version, the tag of the images of calico-node; calico_datastore, where it has its objects,
+// kubernetes or etcd; and virtual_ips, the virtual addresses of the API
 // that the host may have.
 func (*Running) Check(_ context.Context, sys engine.System) (engine.Change, error) {
 	server, kubelet := read(sys, apiServer), read(sys, kubeletConfig)
 	node := find(nodeName, read(sys, kubeletUnit))
 	isNode := node != "" && kubelet != ""
 	return engine.NoChange(engine.Output{
-		"node":           node,
-		"member":         find(memberName, read(sys, etcdUnit)),
-		"domain":         find(domain, kubelet),
-		"max_pods":       find(maxPods, kubelet),
-		"service_cidr":   find(serviceRange, server),
-		"issuer_domain":  find(issuer, server),
-		"cni":            find(podPlugin, read(sys, cniConfig)),
-		"network_plugin": plugin(sys, isNode),
-		"kube_proxy":     kubeProxy(sys, isNode),
-		"api_proxy":      apiProxy(sys),
-		"calico_version": find(calicoTag, read(sys, calicoPod)),
-		"virtual_ips":    virtualIPs(read(sys, keepalived)),
+		"node":             node,
+		"member":           find(memberName, read(sys, etcdUnit)),
+		"domain":           find(domain, kubelet),
+		"max_pods":         find(maxPods, kubelet),
+		"service_cidr":     find(serviceRange, server),
+		"issuer_domain":    find(issuer, server),
+		"cni":              find(podPlugin, read(sys, cniConfig)),
+		"network_plugin":   plugin(sys, isNode),
+		"kube_proxy":       kubeProxy(sys, isNode),
+		"api_proxy":        apiProxy(sys),
+		"calico_version":   find(calicoTag, read(sys, calicoPod)),
+		"calico_datastore": find(calicoStore, read(sys, calicoPod)),
+		"virtual_ips":      virtualIPs(read(sys, keepalived)),
 	}), nil
 }
 

@@ -14,7 +14,7 @@ import (
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	empty := func(set map[string]any) engine.Output {
-		out := engine.Output{"node": "", "member": "", "domain": "", "max_pods": "", "service_cidr": "", "issuer_domain": "", "network_plugin": "", "kube_proxy": "", "api_proxy": "", "cni": "", "calico_version": "", "virtual_ips": []any{}}
+		out := engine.Output{"node": "", "member": "", "domain": "", "max_pods": "", "service_cidr": "", "issuer_domain": "", "network_plugin": "", "kube_proxy": "", "api_proxy": "", "cni": "", "calico_version": "", "calico_datastore": "", "virtual_ips": []any{}}
 		for k, v := range set {
 			out[k] = v
 		}
@@ -58,8 +58,8 @@ func TestRunning(t *testing.T) {
 			kubeletUnit:   "ExecStart=/usr/local/bin/kubelet \\\n  \"--hostname-override=n1\" \\\n",
 			kubeletConfig: "clusterDomain: cluster.local\n",
 			calicoAccess:  "kind: Config\n",
-			calicoPod:     "spec:\n  initContainers:\n  - name: install-cni\n    image: registry.example:5000/calico/cni:v3.28.4@sha256:00\n  containers:\n  - name: calico-node\n    image: quay.io/calico/node:v3.28.4\n",
-		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "calico", "kube_proxy": "none", "calico_version": "v3.28.4"})},
+			calicoPod:     "spec:\n  initContainers:\n  - name: install-cni\n    image: registry.example:5000/calico/cni:v3.28.4@sha256:00\n  containers:\n  - name: calico-node\n    image: quay.io/calico/node:v3.28.4\n    env:\n    - {name: DATASTORE_TYPE, value: etcdv3}\n",
+		}, empty(map[string]any{"node": "n1", "domain": "cluster.local", "network_plugin": "calico", "kube_proxy": "none", "calico_version": "v3.28.4", "calico_datastore": "etcd"})},
 		"a host of role proxy": {map[string]string{"/etc/deployer/haproxy.conf": "global\n"}, empty(map[string]any{"api_proxy": "haproxy"})},
 		"an API proxy that is being changed": {map[string]string{
 			"/etc/kubernetes/proxy/nginx.conf": "events {}\n", "/etc/kubernetes/proxy/haproxy.conf": "global\n",

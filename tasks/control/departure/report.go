@@ -72,9 +72,11 @@ func (r *Report) rows(ctx context.Context, actx engine.ActionContext) []report.R
 	rows := slices.Concat(r.connections(actx.Targets()), r.versions(actx), r.conflicts(ctx, actx))
 	live, found := r.etcd(ctx, actx, cluster.EtcdOwn)
 	rows = append(rows, found...)
-	if c, ok := engine.Service[*cluster.Cluster](actx.Services()); ok && c.EtcdEvents != nil {
-		_, found = r.etcd(ctx, actx, cluster.EtcdEvents)
-		rows = append(rows, found...)
+	if c, ok := engine.Service[*cluster.Cluster](actx.Services()); ok {
+		for _, name := range c.EtcdNames()[1:] {
+			_, found = r.etcd(ctx, actx, name)
+			rows = append(rows, found...)
+		}
 	}
 	client, err := kube.Open(ctx, actx)
 	if err != nil {

@@ -46,7 +46,7 @@ func (a *AddMember) Check(ctx context.Context, actx engine.ActionContext) (engin
 	default:
 		return engine.NoChange(nil), nil
 	}
-	open, err := opener(ctx, actx)
+	open, err := a.opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -83,7 +83,7 @@ func (a *AddMember) Apply(ctx context.Context, actx engine.ActionContext, _ engi
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.Plan, err)
 	}
-	open, err := opener(ctx, actx)
+	open, err := a.opener(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

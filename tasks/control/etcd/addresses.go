@@ -32,7 +32,7 @@ func (a *Addresses) Check(ctx context.Context, actx engine.ActionContext) (engin
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := opener(ctx, actx, c.Etcd)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -93,8 +93,10 @@ func (f *fake) change(text string) {
 }
 
 type fakeMember struct {
-	f       *fake
-	address string
+	Records  // not called
+	Accounts // not called
+	f        *fake
+	address  string
 }
 
 func (m *fakeMember) self() (Entry, error) {

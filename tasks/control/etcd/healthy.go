@@ -34,7 +34,7 @@ func (h *Healthy) Check(ctx context.Context, actx engine.ActionContext) (engine.
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := h.opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -69,7 +69,7 @@ func (h *Healthy) Apply(ctx context.Context, actx engine.ActionContext, _ engine
 	if err != nil {
 		return nil, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := h.opener(ctx, actx)
 	if err != nil {
 		return nil, err
 	}

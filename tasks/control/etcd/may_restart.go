@@ -33,7 +33,7 @@ func (m *MayRestart) Check(ctx context.Context, actx engine.ActionContext) (engi
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := m.opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

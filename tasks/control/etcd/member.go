@@ -66,6 +66,8 @@ type Member interface {
 	// Range reads at most limit keys with their values, linearizably, in the order of the
 	// keys and from a key on.
 	Range(ctx context.Context, from string, limit int64) ([]Pair, error)
+	Records
+	Accounts
 	Close() error
 }
 

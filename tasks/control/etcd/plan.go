@@ -44,7 +44,7 @@ func (p *Plan) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := opener(ctx, actx, e)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -39,7 +39,7 @@ func (r *Replacement) Check(ctx context.Context, actx engine.ActionContext) (eng
 			return engine.Change{}, fmt.Errorf("the etcd member of %s is not replaced: etcd host %s cannot be reached", self.Name, h.Name)
 		}
 	}
-	open, err := opener(ctx, actx)
+	open, err := r.opener(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}

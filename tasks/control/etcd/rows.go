@@ -40,8 +40,11 @@ type rowNames struct {
 }
 
 func checksOf(name string) rowNames {
-	if name == cluster.EtcdEvents {
+	switch name {
+	case cluster.EtcdEvents:
 		return rowNames{name, " --events"}
+	case cluster.EtcdCalico:
+		return rowNames{name, " --calico"}
 	}
 	return rowNames{cluster.EtcdOwn, ""}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/keyring"
 )
@@ -14,18 +15,18 @@ import (
 // creates its own.
 const identityTTL = time.Hour
 
-// opener connects to members with an identity of the run's keyring; see [OpenWith].
-func opener(ctx context.Context, actx engine.ActionContext) (Opener, error) {
+// opener connects to members of an etcd cluster with an identity of the run's keyring; see [OpenWith].
+func opener(ctx context.Context, actx engine.ActionContext, e cluster.Etcd) (Opener, error) {
 	ring, err := keyring.Of(actx)
 	if _, provided := engine.Service[Opener](actx.Services()); err != nil && !provided {
 		return nil, err
 	}
-	return OpenWith(ctx, actx, ring)
+	return OpenWith(ctx, actx, ring, e)
 }
 
-// OpenWith returns an opener that authenticates with the keys of ring, or the Opener that the
-// program has set.
-func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring) (Opener, error) {
+// OpenWith returns an opener for the members of an etcd cluster that authenticates with the keys of
+// ring, as the user that the etcd cluster gives to deployer, or the Opener that the program has set.
+func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring, e cluster.Etcd) (Opener, error) {
 	if open, ok := engine.Service[Opener](actx.Services()); ok {
 		return open, nil
 	}
@@ -33,15 +34,15 @@ func OpenWith(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyr
 	if err != nil {
 		return nil, err
 	}
-	authority, err := keys.Authority(keyring.Etcd)
+	authority, err := keys.Authority(e.Authority)
 	if err != nil {
 		return nil, err
 	}
-	if err := keyring.LoadIdentity(ctx, actx, ring, keyring.Etcd, time.Now()); err != nil {
+	if err := keyring.LoadIdentity(ctx, actx, ring, e.Authority, time.Now()); err != nil {
 		return nil, err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool()}
-	identity, err := ring.Identity(keyring.Etcd, "deployer", nil, identityTTL, time.Now())
+	identity, err := ring.Identity(e.Authority, e.User, nil, identityTTL, time.Now())
 	switch {
 	case err == nil:
 		config.Certificates = []tls.Certificate{*identity}

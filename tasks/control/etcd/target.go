@@ -12,17 +12,31 @@ import (
 
 // Target is the etcd cluster that an action works on.
 type Target struct {
-	Cluster string `yaml:"cluster" rule:"in:etcd,etcd-events" doc:"Name of the etcd cluster: etcd, the cluster's own, or etcd-events, which has its events. Default etcd."`
+	Cluster string `yaml:"cluster" rule:"in:etcd,etcd-events,etcd-calico" doc:"Name of the etcd cluster: etcd, the cluster's own, etcd-events, which has its events, or etcd-calico, which has the objects of Calico. Default etcd."`
 }
 
 // hosts returns the hosts of the members. It fails when the cluster has no such etcd cluster.
 func (t Target) hosts(actx engine.ActionContext) ([]Host, error) {
+	e, err := t.resolve(actx)
+	return Hosts(e), err
+}
+
+// resolve returns the etcd cluster.
+func (t Target) resolve(actx engine.ActionContext) (cluster.Etcd, error) {
 	c, err := actionctx.Cluster(actx)
+	if err != nil {
+		return cluster.Etcd{}, err
+	}
+	return c.EtcdNamed(t.Cluster)
+}
+
+// opener connects to the members of the etcd cluster.
+func (t Target) opener(ctx context.Context, actx engine.ActionContext) (Opener, error) {
+	e, err := t.resolve(actx)
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.EtcdNamed(t.Cluster)
-	return Hosts(e), err
+	return opener(ctx, actx, e)
 }
 
 // place returns the host of the task and the hosts of all members.
@@ -43,7 +57,7 @@ func (t Target) remaining(ctx context.Context, actx engine.ActionContext) (Opene
 	if err != nil {
 		return nil, nil, err
 	}
-	open, err := opener(ctx, actx)
+	open, err := t.opener(ctx, actx)
 	return open, hosts, err
 }
 

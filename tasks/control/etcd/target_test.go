@@ -78,6 +78,16 @@ func TestRowsOfEvents(t *testing.T) {
 	}
 }
 
+// TestAdviceForCalico: the advice of a broken member names the flag of its etcd cluster.
+func TestAdviceForCalico(t *testing.T) {
+	f := newFake("m1", "m2", "m3")
+	f.up["m3"] = false
+	bad := report.Problems(Rows(t.Context(), f.open, cluster.EtcdCalico, hostsOf("m1", "m2", "m3")))
+	if len(bad) == 0 || !strings.HasPrefix(bad[0].Check, "etcd-calico ") || !strings.Contains(bad[0].Fix, "deployer etcd replace m3 --calico") {
+		t.Errorf("a member that is down: %+v", bad)
+	}
+}
+
 // TestPathsOfMembers checks that the members of a host share neither unit nor mark.
 func TestPathsOfMembers(t *testing.T) {
 	if got := unitPath("") + " " + markPath(cluster.EtcdOwn); got != "/etc/systemd/system/etcd.service /etc/deployer/etcd-member" {

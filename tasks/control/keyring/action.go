@@ -41,9 +41,9 @@ func (l *Load) Check(_ context.Context, actx engine.ActionContext) (engine.Chang
 	if len(held) == 0 {
 		return engine.Change{}, fmt.Errorf("no master registered %q; run ca_read on every master before", l.Found)
 	}
-	lifetime, external := authorityValidity, External(nil)
+	lifetime, external, optional := authorityValidity, External(nil), []string(nil)
 	if c, ok := engine.Service[*cluster.Cluster](actx.Services()); ok {
-		lifetime, external = cmp.Or(c.Certificates.Authority, lifetime), c.ExternalAuthorities.Certificates
+		lifetime, external, optional = cmp.Or(c.Certificates.Authority, lifetime), c.ExternalAuthorities.Certificates, c.OptionalAuthorities()
 	}
 	all, err := external.in(l.withoutHosts(actx, held))
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *Load) Check(_ context.Context, actx engine.ActionContext) (engine.Chang
 	if err != nil {
 		return engine.Change{}, err
 	}
-	keys, made, err := Complete(merged, time.Now(), lifetime, external)
+	keys, made, err := Complete(merged, time.Now(), lifetime, external, optional...)
 	if err != nil {
 		return engine.Change{}, err
 	}

@@ -20,6 +20,9 @@ const (
 	Cluster    = "cluster"
 	Etcd       = "etcd"
 	FrontProxy = "front-proxy"
+	// EtcdCalico is the authority of the etcd cluster in which Calico has its objects. Only a cluster
+	// with such an etcd has it.
+	EtcdCalico = "etcd-calico"
 )
 
 // The validity of certificates, from kubeadm: CACertificateValidityPeriod,
@@ -53,13 +56,15 @@ type Authority struct {
 type domain struct {
 	name, commonName            string
 	certPath, keyPath, nextPath string
+	optional                    bool // a cluster may be without it
 }
 
 func domains() []domain {
 	return []domain{
-		{Cluster, "kubernetes", ClusterCert, ClusterKey, ClusterNext},
-		{Etcd, "etcd-ca", EtcdCert, EtcdKey, EtcdNext},
-		{FrontProxy, "front-proxy-ca", FrontProxyCert, FrontProxyKey, FrontProxyNext},
+		{name: Cluster, commonName: "kubernetes", certPath: ClusterCert, keyPath: ClusterKey, nextPath: ClusterNext},
+		{name: Etcd, commonName: "etcd-ca", certPath: EtcdCert, keyPath: EtcdKey, nextPath: EtcdNext},
+		{name: FrontProxy, commonName: "front-proxy-ca", certPath: FrontProxyCert, keyPath: FrontProxyKey, nextPath: FrontProxyNext},
+		{name: EtcdCalico, commonName: "etcd-calico-ca", certPath: EtcdCalicoCert, keyPath: EtcdCalicoKey, nextPath: EtcdCalicoNext, optional: true},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -22,8 +23,9 @@ import (
 // whether Secrets were encrypted with it: [Load] refuses it when etcd has data.
 //
 // New authorities are valid for the lifetime; 0 stands for ten years, as with kubeadm. The
-// keys and certificates of external authorities are never created.
-func Complete(held Files, now time.Time, lifetime time.Duration, external External) (*Keys, []string, error) {
+// keys and certificates of external authorities are never created. optional are the names of the
+// authorities that the cluster has and others do not; one whose files are held is kept, too.
+func Complete(held Files, now time.Time, lifetime time.Duration, external External, optional ...string) (*Keys, []string, error) {
 	c := completion{files: Files{}, now: now, lifetime: cmp.Or(lifetime, authorityValidity), external: external, young: held[ClusterCert] == nil}
 	for _, path := range keptPaths() {
 		if held[path] != nil {
@@ -33,6 +35,9 @@ func Complete(held Files, now time.Time, lifetime time.Duration, external Extern
 	authorities := map[string]*Authority{}
 	var errs []error
 	for _, d := range domains() {
+		if d.optional && !slices.Contains(optional, d.name) && held[d.certPath] == nil && held[d.keyPath] == nil {
+			continue
+		}
 		a, err := c.authority(d)
 		if err != nil {
 			errs = append(errs, err)
@@ -44,7 +49,7 @@ func Complete(held Files, now time.Time, lifetime time.Duration, external Extern
 		return nil, nil, err
 	}
 	var made []string
-	for _, path := range Paths() {
+	for _, path := range createdPaths() {
 		if held[path] == nil && c.files[path] != nil {
 			made = append(made, path)
 		}

@@ -2,6 +2,7 @@ package keyring
 
 import (
 	"crypto/x509"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +184,46 @@ func TestMergeOfMastersInTheMiddleOfARotation(t *testing.T) {
 	held["m4"] = newKeys(t).Files()
 	if _, err := Merge(held); err == nil || !strings.Contains(err.Error(), EncryptionConf+" is ") {
 		t.Errorf("merged another cluster's: %v", err)
+	}
+}
+
+// TestOptionalAuthority: the authority of Calico's etcd is made for a cluster that wants it only, is kept,
+// and is not made for a cluster in use, whose nodes read another datastore.
+func TestOptionalAuthority(t *testing.T) {
+	plain := newKeys(t)
+	if plain.Has(EtcdCalico) || plain.files[EtcdCalicoKey] != nil {
+		t.Error("a cluster without such an etcd has its authority")
+	}
+	keys, made, err := Complete(nil, time.Now(), 0, nil, EtcdCalico)
+	if err != nil || !slices.Contains(made, EtcdCalicoKey) || !keys.Has(EtcdCalico) {
+		t.Fatalf("made %q, %v", made, err)
+	}
+	again, made, err := Complete(keys.Files(), time.Now(), 0, nil)
+	if err != nil || len(made) > 0 || !again.Has(EtcdCalico) {
+		t.Errorf("made %q, %v", made, err)
+	}
+	if _, _, err := Complete(plain.Files(), time.Now(), 0, nil, EtcdCalico); err == nil || !strings.Contains(err.Error(), EtcdCalicoCert) {
+		t.Errorf("the error is %v", err)
+	}
+	own, err := keys.Authority(Etcd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := keys.Authority(EtcdCalico)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Trusts(other.Cert) || other.Trusts(own.Cert) {
+		t.Error("the two authorities of etcd trust each other")
+	}
+	for _, share := range []Share{{Node: true, Calico: true}, {Etcd: true, Calico: true}} {
+		for _, f := range keys.Share(share) {
+			if f.Secret {
+				t.Errorf("%+v gets %s", share, f.Path)
+			}
+		}
+		if !slices.ContainsFunc(keys.Share(share), func(f File) bool { return f.Path == EtcdCalicoCert }) {
+			t.Errorf("%+v lacks %s", share, EtcdCalicoCert)
+		}
 	}
 }

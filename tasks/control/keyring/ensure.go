@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/actionctx"
@@ -26,7 +27,7 @@ func Ensure(ctx context.Context, actx engine.ActionContext, ring *Keyring) error
 	}
 	var reasons []string
 	for _, master := range c.Masters {
-		keys, err := readKeys(ctx, actx, master, c.ExternalAuthorities.Certificates)
+		keys, err := readKeys(ctx, actx, master, c)
 		if err == nil {
 			return ring.Fill(keys)
 		}
@@ -39,7 +40,7 @@ func Ensure(ctx context.Context, actx engine.ActionContext, ring *Keyring) error
 }
 
 // readKeys returns the keys of one master. readKeys fails when a key is missing.
-func readKeys(ctx context.Context, actx engine.ActionContext, master string, external External) (*Keys, error) {
+func readKeys(ctx context.Context, actx engine.ActionContext, master string, c *cluster.Cluster) (*Keys, error) {
 	res, err := actx.RunOn(ctx, master, "ca_read", &certificate.CARead{})
 	switch {
 	case err != nil:
@@ -47,11 +48,12 @@ func readKeys(ctx context.Context, actx engine.ActionContext, master string, ext
 	case res.Failure != nil:
 		return nil, res.Failure
 	}
+	external := External(c.ExternalAuthorities.Certificates)
 	held, err := external.in(map[string]Files{master: filesOf(res.Output)})
 	if err != nil {
 		return nil, err
 	}
-	keys, made, err := Complete(held[master], time.Now(), 0, external)
+	keys, made, err := Complete(held[master], time.Now(), 0, external, c.OptionalAuthorities()...)
 	if err == nil && len(made) > 0 {
 		err = fmt.Errorf("the master has no %s; is the cluster installed?", strings.Join(made, ", "))
 	}

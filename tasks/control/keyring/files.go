@@ -16,6 +16,8 @@ const (
 	EtcdKey        = "/etc/kubernetes/pki/etcd/ca.key"
 	FrontProxyCert = "/etc/kubernetes/pki/front-proxy-ca.crt"
 	FrontProxyKey  = "/etc/kubernetes/pki/front-proxy-ca.key"
+	EtcdCalicoCert = "/etc/kubernetes/pki/etcd-calico/ca.crt"
+	EtcdCalicoKey  = "/etc/kubernetes/pki/etcd-calico/ca.key"
 	AccountKey     = "/etc/kubernetes/pki/sa.key"
 	AccountPub     = "/etc/kubernetes/pki/sa.pub"
 	EncryptionConf = "/etc/kubernetes/encryption.yaml"
@@ -28,6 +30,7 @@ const (
 	ClusterNext    = "/etc/kubernetes/pki/ca-next.pem"
 	EtcdNext       = "/etc/kubernetes/pki/etcd/ca-next.pem"
 	FrontProxyNext = "/etc/kubernetes/pki/front-proxy-ca-next.pem"
+	EtcdCalicoNext = "/etc/kubernetes/pki/etcd-calico/ca-next.pem"
 )
 
 // ClusterSigning is the path of the cluster authority's certificate alone, without others
@@ -52,17 +55,26 @@ func Paths() []string {
 	}
 }
 
-// keptPaths returns the paths of the files that masters keep: those of [Paths], and during
+// createdPaths returns the paths of the files that [Complete] may create: those of [Paths], after those
+// of authorities that not every cluster has.
+func createdPaths() []string {
+	return append([]string{EtcdCalicoKey, EtcdCalicoCert}, Paths()...)
+}
+
+// nextPaths returns the paths of next authorities.
+func nextPaths() []string {
+	return []string{EtcdCalicoNext, FrontProxyNext, EtcdNext, ClusterNext}
+}
+
+// keptPaths returns the paths of the files that masters keep: those of [createdPaths], and during
 // a rotation the next authorities, which come first: no host trusts one whose key no
 // master has.
-func keptPaths() []string {
-	return append([]string{FrontProxyNext, EtcdNext, ClusterNext}, Paths()...)
-}
+func keptPaths() []string { return append(nextPaths(), createdPaths()...) }
 
 // UnusedPaths returns the paths of next authorities that the keys do not have. A master may
 // still have the file of one that signs by now.
 func (k *Keys) UnusedPaths() []string {
-	return slices.DeleteFunc([]string{FrontProxyNext, EtcdNext, ClusterNext}, func(path string) bool { return k.files[path] != nil })
+	return slices.DeleteFunc(nextPaths(), func(path string) bool { return k.files[path] != nil })
 }
 
 // writtenPaths returns the paths of all files of a master, in the order in which a host
@@ -74,7 +86,7 @@ func writtenPaths() []string {
 
 // public are the files that every user may read; all others are secret.
 func public(path string) bool {
-	return slices.Contains([]string{ClusterCert, ClusterSigning, EtcdCert, FrontProxyCert, AccountPub}, path)
+	return slices.Contains([]string{ClusterCert, ClusterSigning, EtcdCert, EtcdCalicoCert, FrontProxyCert, AccountPub}, path)
 }
 
 // Mode returns the mode of a file of the keyring: 0644 for certificates and public keys,

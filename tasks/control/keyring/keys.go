@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"deployer/engine"
@@ -18,15 +20,19 @@ type Keys struct {
 	made        []string // paths of the files that no master had
 }
 
-// Authority returns the certificate authority with the name [Cluster], [Etcd] or
-// [FrontProxy]. Authority fails for any other name.
+// Authority returns the certificate authority with the name [Cluster], [Etcd],
+// [FrontProxy] or [EtcdCalico]. It fails for any other name, and for an authority that the cluster
+// does not have.
 func (k *Keys) Authority(name string) (*Authority, error) {
 	a, ok := k.authorities[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no certificate authority %q; write %s, %s or %s", name, Cluster, Etcd, FrontProxy)
+		return nil, fmt.Errorf("there is no certificate authority %q; the cluster has %s", name, strings.Join(slices.Sorted(maps.Keys(k.authorities)), ", "))
 	}
 	return a, nil
 }
+
+// Has reports whether the cluster has an authority.
+func (k *Keys) Has(name string) bool { return k.authorities[name] != nil }
 
 // Files returns a copy of the files that the masters keep.
 func (k *Keys) Files() Files { return k.files.Clone() }

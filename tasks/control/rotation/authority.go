@@ -34,7 +34,7 @@ import (
 // longer need.
 type Authority struct {
 	Step        string        `yaml:"step" rule:"in:add,sign,drop" doc:"add, sign or drop." required:"true"`
-	Authorities []string      `yaml:"authorities" rule:"in:cluster,etcd,front-proxy" doc:"Authorities to rotate: cluster, etcd, front-proxy." required:"true"`
+	Authorities []string      `yaml:"authorities" rule:"in:cluster,etcd,front-proxy,etcd-calico" doc:"Authorities to rotate: cluster, etcd, front-proxy, etcd-calico; etcd-calico is left out where the cluster does not have it." required:"true"`
 	Found       string        `yaml:"found" rule:"variable" doc:"Name under which the masters registered the result of ca_read, for the step add."`
 	Begun       string        `yaml:"begun" rule:"variable" doc:"Name that every host of the run has registered." required:"true"`
 	Done        string        `yaml:"done" rule:"variable" doc:"Name that a host registers when it has completed the previous phase, for the steps sign and drop."`
@@ -68,6 +68,9 @@ func (a *Authority) Check(ctx context.Context, actx engine.ActionContext) (engin
 	change := engine.NoChange(engine.Output{})
 	stages := map[string]any{}
 	for _, name := range a.Authorities {
+		if name == keyring.EtcdCalico && !keys.Has(name) {
+			continue
+		}
 		next, effect, err := a.next(keys, name, now, c.Certificates.Authority)
 		if err != nil {
 			return engine.Change{}, err

@@ -13,11 +13,16 @@ func TestBelongs(t *testing.T) {
 		target  string
 		refused string // empty: accepted
 	}{
-		{"events", Content{Keys: 2}, "etcd-events", ""},
+		{"events", Content{Keys: 2, Outside: "/registry/events/a/b"}, "etcd-events", ""},
 		{"no event yet", Content{}, "etcd-events", ""},
-		{"a cluster", Content{Keys: 2, Other: "/registry/secrets/a/b"}, "etcd", ""},
-		{"events for the cluster", Content{Keys: 2}, "etcd", "with --events"},
-		{"a cluster for events", Content{Keys: 2, Other: "/registry/secrets/a/b"}, "etcd-events", "/registry/secrets/a/b"},
+		{"a cluster", Content{Keys: 2, Other: "/registry/secrets/a/b", Outside: "/registry/secrets/a/b"}, "etcd", ""},
+		{"events for the cluster", Content{Keys: 2, Outside: "/registry/events/a/b"}, "etcd", "with --events"},
+		{"a cluster for events", Content{Keys: 2, Other: "/registry/secrets/a/b", Outside: "/registry/secrets/a/b"}, "etcd-events", "/registry/secrets/a/b"},
+		{"Calico", Content{Keys: 2, Other: "/calico/ipam/v2/config"}, "etcd-calico", ""},
+		{"a cluster for Calico", Content{Keys: 2, Other: "/registry/secrets/a/b", Outside: "/registry/secrets/a/b"}, "etcd-calico", "/registry/secrets/a/b"},
+		{"events for Calico", Content{Keys: 2, Outside: "/registry/events/a/b"}, "etcd-calico", "/registry/events/a/b"},
+		{"Calico for the cluster", Content{Keys: 2, Other: "/calico/ipam/v2/config"}, "etcd", "with --calico"},
+		{"Calico for events", Content{Keys: 2, Other: "/calico/ipam/v2/config"}, "etcd-events", "with --calico"},
 		{"for any", Content{Keys: 2, Other: "/registry/secrets/a/b"}, "", ""},
 	} {
 		err := c.content.Belongs(c.target)

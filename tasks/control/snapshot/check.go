@@ -21,7 +21,7 @@ type Check struct {
 	Authentic  bool   `yaml:"authentic" doc:"refuse a snapshot without a valid MAC by the keys; default false"`
 	MAC        string `yaml:"mac" rule:"text" doc:"content of the file with the snapshot's MAC; default: none"`
 	Keys       string `yaml:"keys" rule:"sha256" doc:"SHA-256, in hex, of the file with the encrypted keys, which must have been saved with an authentic snapshot; default: keys from elsewhere"`
-	Of         string `yaml:"of" rule:"in:etcd,etcd-events" doc:"name of the etcd cluster that gets the data: etcd refuses a snapshot of events, etcd-events any other; default: any"`
+	Of         string `yaml:"of" rule:"in:etcd,etcd-events,etcd-calico" doc:"name of the etcd cluster that gets the data: etcd refuses a snapshot of events or of Calico, the two others any other; default: any"`
 	Name       string `yaml:"name" rule:"word" doc:"name under which the snapshot must have been saved, without .db; default: any"`
 }
 

@@ -31,6 +31,7 @@ type Content struct {
 	Keys      int               // that exist
 	Encrypted int               // values that API servers have encrypted
 	Other     string            // a key that an etcd cluster of events has not; empty without any
+	Outside   string            // a key that an etcd cluster of Calico has not; empty without any
 	PodCIDRs  map[string]string // ranges of the Node objects that have one, by name
 }
 
@@ -53,6 +54,9 @@ func (f *File) Read(keys keyring.Files) (Content, error) {
 		c.Keys++
 		if c.Other == "" && !isOfEvents(key) {
 			c.Other = key
+		}
+		if c.Outside == "" && !strings.HasPrefix(key, calicoPrefix) {
+			c.Outside = key
 		}
 		if strings.HasPrefix(key, nodesPrefix) {
 			c.addNode(value)

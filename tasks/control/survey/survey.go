@@ -93,7 +93,7 @@ func (s *Survey) cluster(ctx context.Context, actx engine.ActionContext, c *clus
 	if err := keyring.Ensure(ctx, actx, ring); err != nil {
 		return err
 	}
-	open, err := etcd.OpenWith(ctx, actx, ring)
+	open, err := etcd.OpenWith(ctx, actx, ring, c.Etcd)
 	if err != nil {
 		return err
 	}

@@ -55,13 +55,13 @@ func (t *EtcdTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	open, err := etcd.OpenWith(ctx, actx, ring)
-	if err != nil {
-		return engine.Change{}, err
-	}
 	var rows []report.Row
 	for _, name := range c.EtcdNames() {
 		e, err := c.EtcdNamed(name)
+		if err != nil {
+			return engine.Change{}, err
+		}
+		open, err := etcd.OpenWith(ctx, actx, ring, e)
 		if err != nil {
 			return engine.Change{}, err
 		}
