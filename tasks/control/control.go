@@ -85,6 +85,7 @@ func Actions() []engine.Kind {
 		{Name: "etcd_restore_revision", Doc: "Decides by how much a restore of etcd raises the revision of the snapshot.", Internal: true, New: func() any { return &etcd.RestoreRevision{} }},
 		{Name: "etcd_defragment", Doc: "Rewrites the database files of etcd members that have much unused space, one member after the other, the leader last.", New: func() any { return etcd.NewDefragment() }},
 		{Name: "etcd_may_restart", Doc: "Waits until the other etcd members serve, so that the member of the host may stop; a member that is down may start at any time.", New: func() any { return etcd.NewMayRestart() }},
+		{Name: "etcd_users", Doc: "Gives the users of Calico's etcd cluster their rights, and makes its members ask for them.", Internal: true, New: func() any { return &etcd.Users{} }},
 		{Name: "etcd_healthy", Doc: "Waits until the host's etcd member serves and belongs to the cluster; promotes a learner that has caught up.", New: func() any { return etcd.NewHealthy() }},
 
 		{Name: "certificates_served", Doc: "Waits until the processes of a host serve the certificates of their files.", New: func() any { return served.NewServed() }},
@@ -93,6 +94,7 @@ func Actions() []engine.Kind {
 		{Name: "bgp_transition", Doc: "Decides how the nodes of a running cluster come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &routes.Transition{} }},
 		{Name: "calico_sessions", Doc: "Decides how the nodes of a running cluster with Calico come to the BGP sessions of the inventory.", Internal: true, New: func() any { return &calico.Sessions{} }},
 		{Name: "calico_mesh", Doc: "Writes the BGPConfiguration and the BGPPeers of Calico for a stage of a change.", Internal: true, New: func() any { return &calico.Mesh{} }},
+		{Name: "calico_apply", Doc: "Writes objects of Calico, such as pools, to the Kubernetes API or to Calico's etcd cluster.", Internal: true, New: func() any { return &calico.Apply{} }},
 		{Name: "calico_routers", Doc: "Writes the BGPPeers, BGPFilters and passwords of Calico for the sessions with routers outside of the cluster.", Internal: true, New: func() any { return &calico.Routers{} }},
 		{Name: "calico_blocks", Doc: "Gives nodes the blocks of Calico in their ranges of pod addresses, while the network plugin changes.", Internal: true, New: func() any { return &calico.Blocks{} }},
 		{Name: "calico_leave", Doc: "Prepares a cluster for the replacement of Calico by the network plugin bgp, and removes the objects of Calico at the end.", Internal: true, New: func() any { return &calico.Leave{} }},

@@ -10,6 +10,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -52,7 +53,7 @@ type meshPlan struct {
 
 // Check compares the objects by a dry run on the server.
 func (m *Mesh) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, client, have, err := read(ctx, actx)
+	c, store, have, err := read(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -68,7 +69,7 @@ func (m *Mesh) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 		return kube.UnknownChange(objects, "Calico is not installed yet"), nil
 	}
 	plan := meshPlan{}
-	if plan.apply, err = kube.Plan(ctx, client, objects, true); err != nil {
+	if plan.apply, err = store.Plan(ctx, objects); err != nil {
 		return engine.Change{}, err
 	}
 	change := engine.Change{CheckState: &plan}
@@ -131,7 +132,7 @@ func (m *Mesh) objects(c *cluster.Cluster, have sessions, password string) (obje
 
 // Apply writes the objects, first passwords, then those that add sessions.
 func (m *Mesh) Apply(ctx context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
-	client, err := kube.Open(ctx, actx)
+	_, store, err := datastore.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +141,11 @@ func (m *Mesh) Apply(ctx context.Context, actx engine.ActionContext, change engi
 		return nil, errors.New("calico_mesh: Apply needs the change that Check returned")
 	}
 	slices.Reverse(plan.apply) // the BGPConfiguration last, which may end the mesh
-	if err := kube.Execute(ctx, client, plan.apply, true, actx.Progress); err != nil {
+	if err := store.Execute(ctx, plan.apply, actx.Progress); err != nil {
 		return nil, err
 	}
 	for _, name := range plan.remove {
-		if err := client.Delete(ctx, kindOf("BGPPeer"), "", name, -1); err != nil {
+		if err := store.Delete(ctx, "BGPPeer", name); err != nil {
 			return nil, fmt.Errorf("removing BGPPeer %s: %w", name, err)
 		}
 	}

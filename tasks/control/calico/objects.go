@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/cluster"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
 const (
-	apiVersion = "crd.projectcalico.org/v1"
+	apiVersion = datastore.APIVersion
 	// clusterIDAnnotation makes a node a route reflector (libcalico-go
 	// lib/backend/k8s/resources/node.go).
 	clusterIDAnnotation = annotationPrefix + "RouteReflectorClusterID"

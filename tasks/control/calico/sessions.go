@@ -2,6 +2,7 @@ package calico
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -72,21 +74,25 @@ func texts(all []string) []any {
 	return out
 }
 
-// read returns the cluster of the inventory, a client, and the sessions that the API has. In a dry
-// run without an API the cluster is a new one.
-func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, *kube.Client, sessions, error) {
-	c, client, err := open(ctx, actx, patientInRuns)
+// read returns the cluster of the inventory, Calico's objects, and the sessions that they describe. In a
+// dry run without a datastore the cluster is a new one.
+func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, datastore.Store, sessions, error) {
+	c, store, err := datastore.Open(ctx, actx)
 	if err != nil {
 		return nil, nil, sessions{}, err
 	}
-	have, err := present(ctx, client)
-	if actx.CheckOnly() && err != nil && kube.IsTransient(err) {
+	_, client, err := open(ctx, actx, patientInRuns)
+	if err != nil {
+		return nil, nil, sessions{}, err
+	}
+	have, err := present(ctx, store, client)
+	if actx.CheckOnly() && err != nil && (errors.Is(err, datastore.ErrUnavailable) || kube.IsTransient(err)) {
 		have, err = sessions{CalicoRoutes: cluster.CalicoRoutes{New: true}}, nil
 	}
-	return c, client, have, err
+	return c, store, have, err
 }
 
-// sessions are the BGP sessions between nodes, as the API has them.
+// sessions are the BGP sessions between nodes, as Calico's objects and the nodes have them.
 type sessions struct {
 	cluster.CalicoRoutes
 	nodes    []string          // names of all nodes
@@ -97,17 +103,17 @@ type sessions struct {
 	passwords      map[string]string // deployer's passwords in the Secret, by key
 }
 
-// present reads the sessions from the API.
-func present(ctx context.Context, client *kube.Client) (sessions, error) {
+// present reads the sessions from Calico's objects, and from nodes and the Secret of the API.
+func present(ctx context.Context, store datastore.Store, client *kube.Client) (sessions, error) {
 	out := sessions{CalicoRoutes: cluster.CalicoRoutes{Mesh: true, Clients: map[string][]string{}}}
-	config, err := client.Get(ctx, kindOf("BGPConfiguration"), "", "default")
+	config, err := store.Get(ctx, "BGPConfiguration", "default")
 	switch {
-	case apierrors.IsNotFound(err) || kube.IsUnknownKind(err):
+	case err != nil:
+		return out, fmt.Errorf("reading the BGPConfiguration: %w", err)
+	case config == nil:
 		out.New = true
 		out.passwords, err = readPasswords(ctx, client)
 		return out, err
-	case err != nil:
-		return out, fmt.Errorf("reading the BGPConfiguration: %w", err)
 	}
 	if mesh, found, err := unstructured.NestedBool(config.Object, "spec", "nodeToNodeMeshEnabled"); err == nil && found {
 		out.Mesh = mesh
@@ -115,7 +121,7 @@ func present(ctx context.Context, client *kube.Client) (sessions, error) {
 	if out.Mesh {
 		out.settings = append(out.settings, settingsOf(config))
 	}
-	peers, err := peersBetweenNodes(ctx, client)
+	peers, err := peersBetweenNodes(ctx, store)
 	if err != nil {
 		return out, err
 	}
@@ -153,12 +159,14 @@ func present(ctx context.Context, client *kube.Client) (sessions, error) {
 }
 
 // peersBetweenNodes returns the BGPPeers between nodes that deployer has written.
-func peersBetweenNodes(ctx context.Context, client *kube.Client) ([]unstructured.Unstructured, error) {
-	found, err := client.List(ctx, kindOf("BGPPeer"), "", v1.ListOptions{LabelSelector: managedLabel + "=" + kube.Manager})
+func peersBetweenNodes(ctx context.Context, store datastore.Store) ([]unstructured.Unstructured, error) {
+	found, err := store.List(ctx, "BGPPeer")
 	if err != nil {
 		return nil, fmt.Errorf("listing BGPPeers: %w", err)
 	}
-	found = slices.DeleteFunc(found, func(o unstructured.Unstructured) bool { return strings.HasPrefix(o.GetName(), routerObjects) })
+	found = slices.DeleteFunc(found, func(o unstructured.Unstructured) bool {
+		return o.GetLabels()[managedLabel] != kube.Manager || strings.HasPrefix(o.GetName(), routerObjects)
+	})
 	for i := range found {
 		found[i].SetGroupVersionKind(kindOf("BGPPeer")) // items of a list may lack it
 	}

@@ -17,6 +17,7 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/compare"
 	"deployer/engine"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -80,7 +81,7 @@ func hosts(actx engine.ActionContext, from Sources) map[string]compare.HostInUse
 		maxPods, _ := strconv.Atoi(text("max_pods")) // 0: not known
 		out[host] = compare.HostInUse{
 			Node: text("node"), Member: text("member"), Domain: text("domain"), IssuerDomain: text("issuer_domain"),
-			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), Calico: text("calico_version"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
+			ServiceCIDR: text("service_cidr"), CNI: text("cni"), Plugin: text("network_plugin"), Calico: text("calico_version"), Datastore: text("calico_datastore"), KubeProxy: text("kube_proxy"), APIProxy: text("api_proxy"),
 			VirtualIPs: texts(addresses), PodCIDR: kube.RangeIn(network), MaxPods: maxPods, Peers: routes.PeerNames(network),
 		}
 	}
@@ -105,7 +106,7 @@ func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, fou
 	if err := keyring.Ensure(ctx, actx, ring); err != nil {
 		return
 	}
-	if open, err := etcd.OpenWith(ctx, actx, ring); err == nil {
+	if open, err := etcd.OpenWith(ctx, actx, ring, c.Etcd); err == nil {
 		found.Etcd = etcd.Take(ctx, open, etcd.Hosts(c.Etcd)).Live()
 	}
 	client, err := kube.OpenWith(ctx, actx, ring)
@@ -119,12 +120,23 @@ func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, fou
 		client = client.WithRetryTimeout(-1)
 		readAPI(ctx, client, found)
 		if c.Network.Plugin == cluster.PluginCalico || found.ChangesPlugin {
-			readPools(ctx, client, found)
+			if store, err := storeOf(ctx, actx, ring, c, client); err == nil {
+				readPools(ctx, store, found)
+			}
 		}
 		if c.Network.Plugin == cluster.PluginBGP && found.ChangesPlugin {
 			readCalico(ctx, client, found)
 		}
 	}
+}
+
+// storeOf returns the datastore of Calico, with the keys of a ring for its etcd.
+func storeOf(ctx context.Context, actx engine.ActionContext, ring *keyring.Keyring, c *cluster.Cluster, client *kube.Client) (datastore.Store, error) {
+	if c.EtcdCalico == nil {
+		return datastore.Kubernetes(client), nil
+	}
+	open, err := etcd.OpenWith(ctx, actx, ring, *c.EtcdCalico)
+	return datastore.InEtcd(etcd.NewKeyspace(open, etcd.Hosts(*c.EtcdCalico), 0)), err
 }
 
 // readAPI fills in the nodes and the range of Services; nothing when one cannot be read.
@@ -149,23 +161,13 @@ func readAPI(ctx context.Context, client *kube.Client, found *compare.InUse) {
 
 // readPools fills in Calico's pools; none when they cannot be read, as in a cluster whose Calico is
 // not installed yet.
-func readPools(ctx context.Context, client *kube.Client, found *compare.InUse) {
-	var list struct {
-		Items []struct {
-			Metadata struct{ Name string }
-			Spec     struct {
-				CIDR                string
-				BlockSize           int
-				IPIPMode, VXLANMode string
-			}
-		}
-	}
-	if err := read(ctx, client, "/apis/crd.projectcalico.org/v1/ippools", &list); err != nil {
-		return
-	}
-	for _, pool := range list.Items {
-		s := pool.Spec
-		found.Pools = append(found.Pools, compare.PoolInUse{Name: pool.Metadata.Name, CIDR: s.CIDR, BlockSize: s.BlockSize, IPIPMode: s.IPIPMode, VXLANMode: s.VXLANMode})
+func readPools(ctx context.Context, store datastore.Store, found *compare.InUse) {
+	pools := []compare.PoolInUse{}
+	err := store.Pools(ctx, func(p datastore.Pool) {
+		pools = append(pools, compare.PoolInUse{Name: p.Name, CIDR: p.CIDR, BlockSize: p.BlockSize, IPIPMode: p.IPIPMode, VXLANMode: p.VXLANMode})
+	})
+	if err == nil && len(pools) > 0 {
+		found.Pools = pools
 	}
 }
 

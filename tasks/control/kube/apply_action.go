@@ -163,11 +163,7 @@ func (a *ApplyManifests) objects(ctx context.Context, actx engine.ActionContext)
 func (a *ApplyManifests) text(ctx context.Context, actx engine.ActionContext) ([]byte, error) {
 	switch {
 	case a.Manifests.Template != "":
-		r, ok := actx.(renderer)
-		if !ok {
-			return nil, errors.New("templates cannot be rendered here; write content")
-		}
-		return r.Render(a.Manifests.Template)
+		return render(actx, a.Manifests.Template)
 	case a.Manifests.Artifact != "":
 		read, ok := engine.Service[ArtifactReader](actx.Services())
 		if !ok {
@@ -176,6 +172,24 @@ func (a *ApplyManifests) text(ctx context.Context, actx engine.ActionContext) ([
 		return read(ctx, a.Manifests.Artifact, a.Manifests.Version)
 	}
 	return []byte(a.Content), nil
+}
+
+// render returns a rendered template file of the role.
+func render(actx engine.ActionContext, template string) ([]byte, error) {
+	r, ok := actx.(renderer)
+	if !ok {
+		return nil, errors.New("templates cannot be rendered here; write content")
+	}
+	return r.Render(template)
+}
+
+// Rendered returns the objects of a template file of the role.
+func Rendered(actx engine.ActionContext, template string) ([]*unstructured.Unstructured, error) {
+	text, err := render(actx, template)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text)
 }
 
 // UnknownChange is the change of a dry run that could not compare the objects: each of them

@@ -142,6 +142,11 @@ func isEmpty(value any) bool {
 	return false
 }
 
+// Diff returns the difference of two objects as text, without the metadata that a server writes.
+func Diff(before, after *unstructured.Unstructured) string {
+	return unified(Describe(after), comparable(before), comparable(after))
+}
+
 func unified(name string, before, after map[string]any) string {
 	a, errA := yaml.Marshal(before)
 	b, errB := yaml.Marshal(after)

@@ -6,45 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"deployer/cluster/networkstatus"
-	"deployer/tasks/control/kube"
+	"deployer/tasks/control/calico/datastore"
 )
 
-func resource(name string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "crd.projectcalico.org", Version: "v1", Resource: name}
-}
-
-// pool is an IPPool.
-type pool struct {
-	Metadata struct{ Name string }
-	Spec     struct {
-		CIDR      string
-		BlockSize int
-		Disabled  bool
-	}
-}
-
-// affinity is a BlockAffinity: a node takes addresses of a block, and announces it when the affinity is
-// confirmed (libcalico-go lib/backend/model/block_affinity.go).
-type affinity struct {
-	Spec struct{ CIDR, Node, State, Deleted string }
-}
-
-// block is an IPAMBlock. Allocations has an element for each address; it is null for a free one.
-type block struct {
-	Spec struct {
-		CIDR        string
-		Affinity    string // host:NAME
-		Allocations []*int
-	}
-}
-
-// readCalico adds pools and blocks. EachOf may visit an object twice.
-func readCalico(ctx context.Context, client *kube.Client, into *networkstatus.Objects) error {
-	if err := kube.EachOf(ctx, client, resource("ippools"), func(p *pool) {
-		one := networkstatus.Pool{Name: p.Metadata.Name, CIDR: p.Spec.CIDR, BlockSize: p.Spec.BlockSize, Disabled: p.Spec.Disabled}
+// readCalico adds pools and blocks.
+func readCalico(ctx context.Context, store datastore.Store, into *networkstatus.Objects) error {
+	if err := store.Pools(ctx, func(p datastore.Pool) {
+		one := networkstatus.Pool{Name: p.Name, CIDR: p.CIDR, BlockSize: p.BlockSize, Disabled: p.Disabled}
 		if !slices.ContainsFunc(into.Pools, func(o networkstatus.Pool) bool { return o.Name == one.Name }) {
 			into.Pools = append(into.Pools, one)
 		}
@@ -52,14 +21,14 @@ func readCalico(ctx context.Context, client *kube.Client, into *networkstatus.Ob
 		return err
 	}
 	blocks := map[string]networkstatus.Block{}
-	if err := kube.EachOf(ctx, client, resource("ipamblocks"), func(b *block) {
-		prefix, err := netip.ParsePrefix(b.Spec.CIDR)
+	if err := store.Blocks(ctx, func(b datastore.Block) {
+		prefix, err := netip.ParsePrefix(b.CIDR)
 		if err != nil {
 			return
 		}
-		node, _ := strings.CutPrefix(b.Spec.Affinity, "host:")
+		node, _ := strings.CutPrefix(b.Affinity, "host:")
 		one := networkstatus.Block{CIDR: prefix.String(), Node: node}
-		for _, a := range b.Spec.Allocations {
+		for _, a := range b.Allocations {
 			if a != nil {
 				one.Used++
 			}
@@ -68,11 +37,11 @@ func readCalico(ctx context.Context, client *kube.Client, into *networkstatus.Ob
 	}); err != nil {
 		return err
 	}
-	if err := kube.EachOf(ctx, client, resource("blockaffinities"), func(a *affinity) {
-		one, ok := blocks[a.Spec.CIDR]
-		if ok && a.Spec.State == "confirmed" && a.Spec.Deleted != "true" {
-			one.Node, one.Announced = a.Spec.Node, true
-			blocks[a.Spec.CIDR] = one
+	if err := store.Affinities(ctx, func(a datastore.Affinity) {
+		one, ok := blocks[a.CIDR]
+		if ok && a.State == "confirmed" && !a.Deleted {
+			one.Node, one.Announced = a.Node, true
+			blocks[a.CIDR] = one
 		}
 	}); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"deployer/engine"
 	"deployer/jsontypes"
 	"deployer/tasks/control/actionctx"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -77,11 +78,15 @@ func read(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster) (n
 	if state, ok := client.FindReady(ctx); !ok {
 		return networkstatus.Objects{}, fmt.Errorf("no API server is ready: %s", state)
 	}
-	return list(ctx, client, c.Network.Plugin)
+	_, store, err := datastore.Open(ctx, actx)
+	if err != nil {
+		return networkstatus.Objects{}, err
+	}
+	return list(ctx, client, store, c.Network.Plugin)
 }
 
 // list reads the nodes, and with Calico its pools and blocks.
-func list(ctx context.Context, client *kube.Client, plugin string) (networkstatus.Objects, error) {
+func list(ctx context.Context, client *kube.Client, store datastore.Store, plugin string) (networkstatus.Objects, error) {
 	var out networkstatus.Objects
 	nodes, err := kube.Nodes(ctx, client, nil)
 	if err != nil {
@@ -97,7 +102,7 @@ func list(ctx context.Context, client *kube.Client, plugin string) (networkstatu
 	if plugin != cluster.PluginCalico {
 		return out, nil
 	}
-	if err := readCalico(ctx, client, &out); err != nil {
+	if err := readCalico(ctx, store, &out); err != nil {
 		out.Error = err.Error() // the nodes are known
 	}
 	return out, nil

@@ -16,6 +16,7 @@ import (
 	"deployer/cluster/networkstatus"
 	"deployer/engine"
 	"deployer/tasks/control/actiontest"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
@@ -31,6 +32,12 @@ func client(t *testing.T, api *kubetest.API) *kube.Client {
 		t.Fatal(err)
 	}
 	return c.WithRetryTimeout(-1)
+}
+
+func listIn(t *testing.T, api *kubetest.API, plugin string) (networkstatus.Objects, error) {
+	t.Helper()
+	c := client(t, api)
+	return list(t.Context(), c, datastore.Kubernetes(c), plugin)
 }
 
 func put(api *kubetest.API, resource, name string, spec map[string]any) {
@@ -67,7 +74,7 @@ func TestCalico(t *testing.T) {
 		put(api, "blockaffinities", name+"-10-244", affinity)
 		want = append(want, networkstatus.Block{CIDR: cidr, Node: name, Announced: i != 1 && i != 2, Used: 2})
 	}
-	got, err := list(t.Context(), client(t, api), cluster.PluginCalico)
+	got, err := listIn(t, api, cluster.PluginCalico)
 	if err != nil || got.Error != "" {
 		t.Fatalf("%v, %s", err, got.Error)
 	}
@@ -78,7 +85,7 @@ func TestCalico(t *testing.T) {
 	}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err = list(t.Context(), client(t, api), cluster.PluginBGP); err != nil || got.Nodes[0].Range != "10.244.7.0/24" || got.Blocks != nil {
+	if got, err = listIn(t, api, cluster.PluginBGP); err != nil || got.Nodes[0].Range != "10.244.7.0/24" || got.Blocks != nil {
 		t.Errorf("without Calico: %+v, %v", got, err)
 	}
 }
@@ -94,7 +101,7 @@ func TestCalicoIsMissing(t *testing.T) {
 		return false
 	}}
 	node(api, "n1", "")
-	got, err := list(t.Context(), client(t, api), cluster.PluginCalico)
+	got, err := listIn(t, api, cluster.PluginCalico)
 	if err != nil || len(got.Nodes) != 1 || !strings.Contains(got.Error, "listing ippools") {
 		t.Errorf("%+v, %v", got, err)
 	}
