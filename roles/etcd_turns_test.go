@@ -16,6 +16,7 @@ func TestTurnsOfEtcd(t *testing.T) {
 	for _, playbook := range []string{"install", "upgrade", "scale-up"} {
 		turnsOf(t, playbook, "etcd", "etcd_plan")
 		turnsOf(t, playbook, "etcd for events", "etcd_events_plan")
+		turnsOf(t, playbook, "etcd for Calico", "etcd_calico_plan")
 	}
 }
 

@@ -31,6 +31,7 @@ func goldenHosts() map[string][]string {
 		"events":            {"e1", "m1"},
 		"apart-haproxy":     {"n1", "p1"},
 		"calico":            {"m1", "n1"},
+		"calico-etcd":       {"e1", "m1", "n1"},
 		"racks":             {"m1", "n1", "n2"},
 		"virtual-ip":        {"m1", "m2"},
 		"virtual-proxy":     {"m1", "p1"},

@@ -18,6 +18,7 @@ import (
 	"deployer/inventory"
 	"deployer/project"
 	"deployer/roles"
+	"deployer/tasks/control/calico"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/file"
@@ -150,6 +151,9 @@ func findings(t *testing.T, c *cluster.Cluster) map[string]any {
 	found := firstFindings(c, ranges)
 	if c.EtcdEvents != nil {
 		found["etcd_events_plan"] = planOfNew(*c.EtcdEvents)
+	}
+	if c.EtcdCalico != nil {
+		found["etcd_calico_plan"] = planOfNew(*c.EtcdCalico)
 	}
 	return found
 }
@@ -288,6 +292,19 @@ func (s *site) items(t *testing.T, task *program.Task, vars *lang.Vars) []any {
 	return items
 }
 
+// renderObjects renders a template of objects.
+func (s *site) renderObjects(c *controller, template string, out map[string]string) error {
+	text, err := c.Render(template)
+	if err != nil {
+		return err
+	}
+	if s.see != nil {
+		s.see(c.task, c.host, string(text))
+	}
+	out["kubernetes:"+template] = string(text)
+	return nil
+}
+
 // render renders one task as the scheduler does before dispatch.
 func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[string]string) error {
 	defer vars.PopTo(vars.Depth())
@@ -307,14 +324,9 @@ func (s *site) render(task *program.Task, host string, vars *lang.Vars, out map[
 		if a.Manifests.Artifact != "" { // no file of a role
 			return nil
 		}
-		text, err := c.Render(a.Manifests.Template)
-		if err != nil {
-			return err
-		}
-		if s.see != nil {
-			s.see(task, host, string(text))
-		}
-		out["kubernetes:"+a.Manifests.Template] = string(text)
+		return s.renderObjects(c, a.Manifests.Template, out)
+	case *calico.Apply:
+		return s.renderObjects(c, a.Template, out)
 	case *file.File:
 		out[a.Path] = contentOf(a)
 	case *timer.Timer: // the module's own tests have the whole units

@@ -57,7 +57,7 @@ func TestRolloutsHeedTheInventory(t *testing.T) {
 		"max_unavailable": []any{map[string]any{"label": "zone", "limit": "1"}, map[string]any{"label": "rack", "limit": "50%"}}}
 	want := limits{Spread: "a", Critical: []string{"n2"},
 		Domains: []program.Domain{{Value: "a", Limit: limit.Limit{Count: 1}}, {Limit: limit.Limit{Percent: 50, Share: true}}}}
-	alone := []string{"member of etcd in use", "member of etcd for events in use", "master", "control plane", "load balancers on masters", "virtual address of the API"} // one host at a time in any case
+	alone := []string{"member of etcd in use", "member of etcd for events in use", "member of etcd for Calico in use", "master", "control plane", "load balancers on masters", "virtual address of the API"} // one host at a time in any case
 	for _, playbook := range []string{"install", "upgrade", "scale-up", "scale-down"} {
 		checked := 0
 		for name, got := range limitsOf(t, playbook, set, map[string]any{"zone": "a"}, nil) {

@@ -49,7 +49,7 @@ func readable(file, text string) error {
 		return fmt.Errorf("a template printed nothing or a wrong verb")
 	}
 	switch ext := path.Ext(file); {
-	case file == "/etc/deployer/etcd-member" || file == "/etc/deployer/etcd-events-member": // its existence is read
+	case file == "/etc/deployer/etcd-member" || file == "/etc/deployer/etcd-events-member" || file == "/etc/deployer/etcd-calico-member": // its existence is read
 		return nil
 	case file == "/etc/deployer/etcd-backup-keys.age", // package keybackup reads it
 		file == "/etc/deployer/etcd-backup-mac.key": // the script of the timer reads it
@@ -96,13 +96,20 @@ func readable(file, text string) error {
 func calicoctl(text string) error {
 	var config struct {
 		APIVersion, Kind string
-		Spec             struct{ DatastoreType, Kubeconfig string }
+		Metadata         struct{}
+		Spec             struct {
+			DatastoreType, Kubeconfig                                string
+			EtcdEndpoints, EtcdCACertFile, EtcdCertFile, EtcdKeyFile string
+		}
 	}
 	if err := yaml.UnmarshalStrict([]byte(text), &config); err != nil {
 		return err
 	}
-	if config.Kind != "CalicoAPIConfig" || config.Spec.DatastoreType != "kubernetes" || config.Spec.Kubeconfig == "" {
-		return fmt.Errorf("it leads to no Kubernetes API: %+v", config)
+	s := config.Spec
+	api := s.DatastoreType == "kubernetes" && s.Kubeconfig != ""
+	etcd := s.DatastoreType == "etcdv3" && s.EtcdEndpoints != "" && s.EtcdCACertFile != "" && s.EtcdCertFile != "" && s.EtcdKeyFile != ""
+	if config.Kind != "CalicoAPIConfig" || api == etcd {
+		return fmt.Errorf("it leads to no datastore: %+v", config)
 	}
 	return nil
 }
@@ -275,6 +282,10 @@ func calicoList(text string) error {
 			LogLevel      string            `json:"log_level"`
 			LogFilePath   string            `json:"log_file_path"`
 			DatastoreType string            `json:"datastore_type"`
+			EtcdEndpoints string            `json:"etcd_endpoints"`
+			EtcdCA        string            `json:"etcd_ca_cert_file"`
+			EtcdCert      string            `json:"etcd_cert_file"`
+			EtcdKey       string            `json:"etcd_key_file"`
 			Nodename      string            `json:"nodename"`
 			MTU           int               `json:"mtu"`
 			IPAM          map[string]string `json:"ipam"`

@@ -372,7 +372,7 @@ func TestNetworkOfKubespray(t *testing.T) {
 		"VXLAN by subnet":   {"{kube_network_plugin: calico, calico_vxlan_mode: CrossSubnet}", "calico", "vxlan-cross-subnet", ""},
 		"BIRD beside VXLAN": {"{kube_network_plugin: calico, calico_vxlan_mode: Always, calico_network_backend: bird}", "calico", "vxlan", "calico_network_backend: bird: is left out"},
 		"both":              {"{kube_network_plugin: calico, calico_ipip_mode: Always}", "calico", "", "has no equivalent at cluster.network.calico.encapsulation"},
-		"etcd":              {"{kube_network_plugin: calico, calico_vxlan_mode: Always, calico_datastore: etcd}", "calico", "vxlan", "calico_datastore: etcd: is not supported"},
+		"etcd":              {"{kube_network_plugin: calico, calico_vxlan_mode: Always, calico_datastore: etcd}", "calico", "vxlan", "calico_datastore: etcd: is an etcd cluster of Calico's own here"},
 		"one's own":         {"{kube_network_plugin: cni, calico_pool_blocksize: 24}", "none", "", ""},
 		"another":           {"{kube_network_plugin: cilium, nat_outgoing: true}", "", "", "kube_network_plugin: cilium: is not installed here"},
 		"template":          {"{kube_network_plugin: '{{ x }}'}", "calico", "vxlan", "kube_network_plugin: '{{ x }}': an expression cannot stand here"},
@@ -388,7 +388,7 @@ func TestNetworkOfKubespray(t *testing.T) {
 			var section struct {
 				Network struct {
 					Plugin     string
-					Calico     struct{ Encapsulation string }
+					Calico     struct{ Encapsulation, Datastore string }
 					Reflectors []string
 				}
 			}
@@ -398,6 +398,9 @@ func TestNetworkOfKubespray(t *testing.T) {
 				}
 			}
 			got := section.Network
+			if want := map[bool]string{true: "etcd"}[name == "etcd"]; got.Calico.Datastore != want {
+				t.Errorf("the datastore is %q, want %q", got.Calico.Datastore, want)
+			}
 			if got.Plugin != tt.plugin || got.Calico.Encapsulation != tt.encapsulation {
 				t.Errorf("plugin %q with encapsulation %q, want %q with %q", got.Plugin, got.Calico.Encapsulation, tt.plugin, tt.encapsulation)
 			}

@@ -66,7 +66,7 @@ authority from deployer install when it is back.`,
 	runFlags(cmd, &o)
 	lockFlags(cmd, &o)
 	f := cmd.Flags()
-	f.StringSliceVar(&which.names, "authority", nil, "rotate this `authority` only: cluster, etcd or front-proxy; may be repeated (default: all)")
+	f.StringSliceVar(&which.names, "authority", nil, "rotate this `authority` only: cluster, etcd, front-proxy or etcd-calico; may be repeated (default: all)")
 	f.StringVar(&which.stopAfter, "stop-after", "", "end after the `phase` trust or sign; the same command without this flag continues")
 	f.BoolVar(&which.again, "again", false, "make another authority even if the last rotation is less than a day old")
 	f.BoolVarP(&yes, "yes", "y", false, "do not prompt for confirmation")
@@ -76,7 +76,7 @@ authority from deployer install when it is back.`,
 
 // variables returns the variables of the playbook.
 func (o authoritiesOption) variables() (map[string]any, error) {
-	all := []string{cluster.AuthorityCluster, cluster.AuthorityEtcd, cluster.AuthorityFrontProxy}
+	all := []string{cluster.AuthorityCluster, cluster.AuthorityEtcd, cluster.AuthorityFrontProxy, cluster.AuthorityEtcdCalico}
 	for _, name := range o.names {
 		if !slices.Contains(all, name) {
 			return nil, fmt.Errorf("--authority is %q: write %s", name, strings.Join(all, ", "))
@@ -100,6 +100,9 @@ func (o authoritiesOption) variables() (map[string]any, error) {
 
 // refuseExternal fails when an authority is external.
 func (o authoritiesOption) refuseExternal(c *cluster.Cluster) error {
+	if c.EtcdCalico == nil && slices.Contains(o.names, cluster.AuthorityEtcdCalico) {
+		return usageError(fmt.Errorf("--authority is %s, and the cluster has none: cluster.network.calico.datastore is not etcd", cluster.AuthorityEtcdCalico))
+	}
 	var own []string
 	refused := ""
 	for _, name := range cluster.Authorities() {

@@ -10,7 +10,7 @@ import (
 // TestCertsRotateCASelection: the flags become variables of the playbook, and wrong ones
 // are refused before a host is contacted.
 func TestCertsRotateCASelection(t *testing.T) {
-	all := []any{"cluster", "etcd", "front-proxy"}
+	all := []any{"cluster", "etcd", "front-proxy", "etcd-calico"}
 	for name, tt := range map[string]struct {
 		o    authoritiesOption
 		want map[string]any
@@ -33,7 +33,7 @@ func TestCertsRotateCASelection(t *testing.T) {
 		args []string
 		want string
 	}{
-		{exitUsage, []string{"--authority", "kubernetes"}, `--authority is "kubernetes": write cluster, etcd, front-proxy`},
+		{exitUsage, []string{"--authority", "kubernetes"}, `--authority is "kubernetes": write cluster, etcd, front-proxy, etcd-calico`},
 		{exitUsage, []string{"--stop-after", "drop"}, `--stop-after is "drop": write trust or sign`},
 		{exitRefused, nil, "confirm with --yes"},
 	} {

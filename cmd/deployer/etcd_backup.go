@@ -55,7 +55,8 @@ cluster on other machines when all masters are lost; without recipients there ar
 and a master must be left.
 
 With --events it saves the etcd cluster of events, in
-/var/lib/deployer/etcd-events-snapshots, without keys.`,
+/var/lib/deployer/etcd-events-snapshots, and with --calico that of Calico, in
+/var/lib/deployer/etcd-calico-snapshots; both without keys.`,
 		Example: `  deployer etcd backup --to /srv/backups
   deployer etcd backup --to s3://backups/prod
   deployer etcd backup --offline --to .
@@ -67,8 +68,8 @@ With --events it saves the etcd cluster of events, in
 					return usageError(fmt.Errorf("--%s is %d, want at least 1", flag, n))
 				}
 			}
-			if offline && target.events {
-				return usageError(errors.New("--offline saves the cluster's own etcd only: without a majority, deployer install starts the etcd cluster of events again, or deployer etcd restore --events replaces its data"))
+			if offline && !target.own() {
+				return usageError(errors.New("--offline saves the cluster's own etcd only: without a majority, deployer install starts the other etcd clusters again, or deployer etcd restore replaces their data"))
 			}
 			given, err := o.resolve()
 			if err != nil {
@@ -103,8 +104,8 @@ With --events it saves the etcd cluster of events, in
 				}
 			}
 			given.Extra["etcd_backup_to"] = to
-			recipients := []any{} // events are not encrypted
-			if !target.events {
+			recipients := []any{} // only Secrets are encrypted
+			if target.own() {
 				recipients, err = keys.list(cmd, r.Project.Cluster.Etcd.Backup.Recipients)
 			}
 			if err != nil {
@@ -125,7 +126,7 @@ With --events it saves the etcd cluster of events, in
 			if o.output == "text" {
 				view.Summary(e.stdout, r.Program.Name, done, "") // a new backup is better than a resume of this one
 				printSnapshot(e.stdout, results.Found())
-				if !target.events {
+				if target.own() {
 					keys.print(e.stdout, results.Found().Place, len(recipients) > 0)
 				}
 			}

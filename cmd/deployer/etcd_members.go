@@ -50,12 +50,16 @@ func (m *etcdMembers) Emit(e engine.Event) {
 	m.found[found.Cluster] = found.etcdMemberList
 }
 
-// document returns the members for --output json. Those of events are in a section of their own.
+// document returns the members for --output json. Those of events and of Calico are in sections of their
+// own.
 func (m *etcdMembers) document(problems []report.Row) map[string]any {
 	own := m.found[cluster.EtcdOwn]
 	out := map[string]any{"members": own.Members, "others": own.Others, "problems": problems}
 	if events, has := m.found[cluster.EtcdEvents]; has {
 		out["events"] = events
+	}
+	if calico, has := m.found[cluster.EtcdCalico]; has {
+		out["calico"] = calico
 	}
 	return out
 }
@@ -63,7 +67,7 @@ func (m *etcdMembers) document(problems []report.Row) map[string]any {
 // print writes a table for each etcd cluster, the own one first, and the problems. Where there are
 // several, each has its name above it.
 func (m *etcdMembers) print(w io.Writer, problems []report.Row) error {
-	names := slices.Sorted(maps.Keys(m.found)) // etcd, etcd-events
+	names := slices.Sorted(maps.Keys(m.found)) // etcd, etcd-calico, etcd-events
 	if len(names) == 0 {
 		names = []string{cluster.EtcdOwn} // a table without rows
 	}

@@ -41,7 +41,8 @@ Continue an interrupted replacement with deployer resume, or with the same comma
 host that does not come back is removed with deployer scale-down --dead; an empty
 machine under the same name gets its member from deployer apply.
 
-With --events it replaces the host's member of the etcd cluster of events.`,
+With --events it replaces the host's member of the etcd cluster of events, with --calico that of
+the etcd cluster of Calico.`,
 		Example:           `  deployer etcd replace m2`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completePattern,

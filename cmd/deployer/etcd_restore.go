@@ -68,6 +68,10 @@ as cluster.etcd.backup.fingerprint: whoever can write there can encrypt other ke
 none: whoever could write to the place of the backup may then have given themselves rights
 in the cluster, or programs to run on its nodes.
 
+With --calico it replaces the data of the etcd cluster of Calico: its policies, pools and the
+addresses of pods. API servers continue to run, and nodes keep the network that they have until
+the members serve again.
+
 With --events it replaces the data of the etcd cluster of events. API servers end meanwhile, as for
 the cluster's own etcd, because they hold events open. A snapshot of the one is refused for the other.
 
@@ -99,15 +103,15 @@ func restoreEtcd(ctx context.Context, e env, o restoreOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.events && o.keys != "" {
-		return usageError(errors.New("--keys restores the cluster's own etcd on empty hosts; the etcd cluster of events starts there without data"))
+	if !o.own() && o.keys != "" {
+		return usageError(errors.New("--keys restores the cluster's own etcd on empty hosts; other etcd clusters start there without data, and are restored afterwards"))
 	}
 	if err := o.keyFiles(); err != nil {
 		return err
 	}
 	runner := newRunner(e)
 	id := time.Now().UTC().Format("20060102-150405")
-	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys || o.events, "etcd_name": o.etcdTarget.name()}
+	given.Extra = map[string]any{"etcd_restore_id": id, "etcd_restore_snapshot": "", "etcd_restore_ignore_keys": o.ignoreKeys || !o.own(), "etcd_name": o.etcdTarget.name()}
 	// The run is created before any host is contacted, for its inventory and the name
 	// of the cluster.
 	r, err := runner.EtcdRestore(given)
