@@ -211,7 +211,7 @@ e2e-etcd: build packages ## the etcd cluster of events: installed, broken, resto
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
 
 # Scenarios for which make e2e-networks has no time.
-E2E_CALICO := TestUpgradeOfCalico|TestPasswordOfCalico
+E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico
 
 .PHONY: e2e-calico
 e2e-calico: build packages ## other versions and passwords of Calico on real hosts, under pings (needs root)
