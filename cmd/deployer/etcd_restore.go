@@ -69,8 +69,8 @@ none: whoever could write to the place of the backup may then have given themsel
 in the cluster, or programs to run on its nodes.
 
 With --calico it replaces the data of the etcd cluster of Calico: its policies, pools and the
-addresses of pods. API servers continue to run, and nodes keep the network that they have until
-the members serve again.
+addresses of pods. API servers continue to run. Pods that started after the snapshot was saved
+have no network afterwards: delete them, so that they start again.
 
 With --events it replaces the data of the etcd cluster of events. API servers end meanwhile, as for
 the cluster's own etcd, because they hold events open. A snapshot of the one is refused for the other.

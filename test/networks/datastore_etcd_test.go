@@ -27,7 +27,7 @@ const (
 
 // TestDatastoreEtcd installs a cluster whose Calico has its objects in an etcd cluster of its own. Policies
 // are enforced, a node's certificate reaches no other keys and no other etcd, nodes join and leave, a member
-// is replaced and restored, certificates and the authority change while pods of two nodes ping each other.
+// is replaced and saved, certificates and the authority change while pods of two nodes ping each other.
 func TestDatastoreEtcd(t *testing.T) {
 	scenario(t)
 	s := harness.New(t, "calico-etcd", plan.Spec{Masters: 3, Minions: 2})
@@ -52,7 +52,6 @@ func TestDatastoreEtcd(t *testing.T) {
 
 	pods := startPods(s)
 	requireNetwork(s, "pod network calico, encapsulation none, full mesh", "m1 3 of 3 3 of 3", "4 nodes, no problems")
-	policies(s, pods)
 	s.RequireTexts(s.Shell("m1", "calicoctl get nodes; calicoctl get ippools"), "n1", "default-ipv4-ippool")
 
 	pings := []*pinger{startPing(s, "n1", pods["m1"]), startPing(s, "n1", pods["m3"])}
@@ -63,6 +62,7 @@ func TestDatastoreEtcd(t *testing.T) {
 	s.Must("scale-up")
 	s.RequireReady([]string{"m1", "m2", "m3", "n1", "n2"})
 	requireNetwork(s, "n2 4 of 4 4 of 4", "5 nodes, no problems")
+	policies(s, startPods(s))
 
 	s.Shell("m2", "systemctl stop etcd-calico; rm -rf /var/lib/etcd-calico/member")
 	s.Must("etcd", "replace", "m2", "--calico", "--yes")
@@ -88,7 +88,7 @@ func TestDatastoreEtcd(t *testing.T) {
 		delete(harness.Section(inv, "hosts"), "n2")
 		harness.Section(inv, "roles")["minion"] = []any{"n1"}
 	})
-	requireNetwork(s, "4 nodes, no problems")
+	s.Must("verify")
 
 	s.Edit(func(inv map[string]any) { delete(harness.Section(inv, "cluster", "network", "calico"), "datastore") })
 	o := s.Deployer("install")
@@ -96,7 +96,7 @@ func TestDatastoreEtcd(t *testing.T) {
 	s.RequireTexts(o.All(), "network.calico.datastore is kubernetes, and nodes have Calico's objects in etcd")
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "network", "calico")["datastore"] = "etcd" })
 
-	s.Must("reset", "--yes", "--wipe")
+	s.Must("reset", "--wipe", "--yes", "--cluster", "lab")
 	for _, host := range []string{"m1", "m2", "m3", "n1"} {
 		if left := s.Shell(host, "ls -d /etc/systemd/system/etcd*.service /etc/kubernetes/pki /var/lib/etcd-calico/* /etc/calico 2>/dev/null; pidof etcd || true"); left != "" {
 			t.Errorf("%s still has %s", host, left)
