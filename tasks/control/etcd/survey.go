@@ -49,7 +49,7 @@ type Survey struct {
 	Hosts   map[string]Look // by name of the host
 	Entries []Entry         // the member list; nil when no member has returned it
 	Others  map[uint64]Look // members without a host of the cluster, by ID
-	via     string          // a host that answers
+	via     string          // a host that answers, that of the leader if it does
 }
 
 // Take observes all hosts, and the members that they list, in parallel. Take takes at most
@@ -69,10 +69,12 @@ func Take(ctx context.Context, open Opener, hosts []Host) *Survey {
 		})
 	}
 	wg.Wait()
+	// The leader before others: a follower forwards a promotion without the user who asks for it, and an
+	// etcd with users refuses that (etcd server/etcdserver/server.go: PromoteMember).
 	for _, h := range hosts {
-		if lists[h.Name] != nil {
+		status := s.Hosts[h.Name].Status
+		if lists[h.Name] != nil && (s.Entries == nil || status.Leader == status.MemberID) {
 			s.Entries, s.via = lists[h.Name], h.Name
-			break
 		}
 	}
 	s.lookAtOthers(ctx, open)
@@ -182,7 +184,7 @@ func (s *Survey) Entry(h Host) (Entry, bool) {
 // errNoMember is the error when no member can change the membership.
 var errNoMember = errors.New("no etcd member serves")
 
-// serving opens a member that serves, for changes of the membership.
+// serving opens a member that serves, the leader if it does, for changes of the membership.
 func (s *Survey) serving(open Opener, hosts []Host) (Member, error) {
 	for _, h := range hosts {
 		if h.Name == s.via {

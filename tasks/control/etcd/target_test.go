@@ -88,6 +88,21 @@ func TestAdviceForCalico(t *testing.T) {
 	}
 }
 
+// TestChangesGoToTheLeader: a follower cannot forward a promotion where etcd has users.
+func TestChangesGoToTheLeader(t *testing.T) {
+	f := newFake("m1", "m2", "m3")
+	for name := range f.up {
+		f.leaders[name] = 3
+	}
+	if s := Take(t.Context(), f.open, hostsOf("m1", "m2", "m3")); s.via != "m3" {
+		t.Errorf("changes go to %s", s.via)
+	}
+	f.up["m3"] = false
+	if s := Take(t.Context(), f.open, hostsOf("m1", "m2", "m3")); s.via != "m1" {
+		t.Errorf("without the leader changes go to %q", s.via)
+	}
+}
+
 // TestPathsOfMembers checks that the members of a host share neither unit nor mark.
 func TestPathsOfMembers(t *testing.T) {
 	if got := unitPath("") + " " + markPath(cluster.EtcdOwn); got != "/etc/systemd/system/etcd.service /etc/deployer/etcd-member" {
