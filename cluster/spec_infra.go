@@ -72,9 +72,10 @@ func (n NetworkSpec) routesByBGP() bool {
 	return n.Plugin == PluginBGP || n.Plugin == PluginCalico && backend(n.Calico.Encapsulation) == BackendBIRD
 }
 
-// authentication returns the authentication of the BGP sessions: none without sessions.
+// authentication returns the authentication of the BGP sessions: none without sessions, and where Calico has
+// its objects in etcd.
 func (n NetworkSpec) authentication() string {
-	if !n.routesByBGP() {
+	if !n.routesByBGP() || n.usesEtcd() {
 		return AuthenticationNone
 	}
 	return n.Authentication

@@ -62,6 +62,7 @@ var brokenClusters = []struct {
 	{"metrics of etcd of Calico on a port in use", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Etcd.MetricsURL = "http://127.0.0.1:2579" }), "port-clash cluster.network.calico.etcd.metrics_url", "2579"},
 	{"Typha with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Typha = cluster.TyphaAlways }), "unused-with-etcd cluster.network.calico.typha", "auto or never"},
 	{"reflectors with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Reflectors = []string{"m1", "m2"} }), "unused-with-etcd cluster.network.reflectors", "datastore: kubernetes"},
+	{"a password with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Authentication = "md5" }), "unused-with-etcd cluster.network.authentication", "no password"},
 	{"routers with etcd", calicoEtcd(func(s *cluster.Spec) {
 		s.Network.BGP.Peers = []cluster.BGPPeerSpec{{Name: "tor", Address: "172.31.0.2", ASN: 64513}}
 	}), "unused-with-etcd cluster.network.bgp.peers", "Kubernetes API"},
