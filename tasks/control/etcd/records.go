@@ -64,9 +64,9 @@ const recordsPage = 256
 
 // Keyspace is the data of an etcd cluster, reached through a member that serves.
 type Keyspace struct {
-	open    Opener
-	hosts   []Host
-	wait    time.Duration // for a member that serves; 0: one attempt
+	open  Opener
+	hosts []Host
+	wait  time.Duration // for a member that serves; 0: one attempt
 }
 
 // OpenKeyspace returns the data of the etcd cluster with a name. wait is the maximum time for which each
