@@ -2,12 +2,14 @@ package effects
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"deployer/engine"
 	"deployer/tasks/podnet"
@@ -41,6 +43,10 @@ type attempt struct {
 	err  error
 }
 
+// lacksFamily reports whether the pod has no address of the target's family, as one that has started before
+// its cluster got the second family.
+func (a attempt) lacksFamily() bool { return errors.Is(a.err, syscall.ENETUNREACH) }
+
 // observeEgress tries to reach addresses outside of the cluster from pods of the host, and in
 // parallel from the host itself, whose failures are no fault of the way of its pods. It is nil
 // when nothing is known to be tried.
@@ -65,7 +71,7 @@ func (c *Checks) observeEgress(ctx context.Context, sys engine.System, servers [
 	closeAll(fromHost)
 	defer func() { closeAll(fromPod) }()
 	found.add(pods[0])
-	var open []podnet.Target
+	var open []openTarget
 	for i, t := range targets {
 		switch {
 		case fromPod[i].err == nil:
@@ -74,10 +80,10 @@ func (c *Checks) observeEgress(ctx context.Context, sys engine.System, servers [
 				found.Unmasqueraded = t.String()
 			}
 		case fromHost[i].err == nil:
-			open = append(open, t)
+			open = append(open, openTarget{t, c.isTried(fromPod[i])})
 		}
 	}
-	found.tryOthers(ctx, open, pods[1:])
+	found.tryOthers(ctx, open, pods[1:], c.isTried)
 	if len(found.Unreached) > 0 {
 		// A pod that ends meanwhile loses its network first.
 		still, err := staticpod.PodNetworks(ctx, sys, maxPods)
@@ -105,18 +111,32 @@ func (e *Egress) forget(still []staticpod.PodNetwork) {
 	}
 }
 
+// openTarget is a target that no pod has reached yet.
+type openTarget struct {
+	podnet.Target
+	tried bool // a pod with an address of its family has tried
+}
+
+// isTried reports whether a pod has sent something: with two families, a pod may have an address of one.
+func (c *Checks) isTried(a attempt) bool { return len(c.families()) < 2 || !a.lacksFamily() }
+
 // tryOthers tries the targets that one pod has not reached from other pods.
-func (e *Egress) tryOthers(ctx context.Context, open []podnet.Target, pods []staticpod.PodNetwork) {
+func (e *Egress) tryOthers(ctx context.Context, open []openTarget, pods []staticpod.PodNetwork, isTried func(attempt) bool) {
 	for _, pod := range pods {
 		if len(open) == 0 {
 			return
 		}
 		e.add(pod)
-		tried := reach(ctx, open, pod.Path)
-		closeAll(tried)
-		var left []podnet.Target
+		var targets []podnet.Target
+		for _, t := range open {
+			targets = append(targets, t.Target)
+		}
+		attempts := reach(ctx, targets, pod.Path)
+		closeAll(attempts)
+		var left []openTarget
 		for i, t := range open {
-			if tried[i].err != nil {
+			if attempts[i].err != nil {
+				t.tried = t.tried || isTried(attempts[i])
 				left = append(left, t)
 				continue
 			}
@@ -125,7 +145,9 @@ func (e *Egress) tryOthers(ctx context.Context, open []podnet.Target, pods []sta
 		open = left
 	}
 	for _, t := range open {
-		e.Unreached = append(e.Unreached, t.String())
+		if t.tried {
+			e.Unreached = append(e.Unreached, t.String())
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"deployer/engine"
 	"deployer/tasks/checkresult"
+	"deployer/tasks/podnet"
 	"deployer/tasks/staticpod"
 	"deployer/tasks/tasktest"
 )
@@ -191,6 +192,26 @@ func TestForgetEndedPods(t *testing.T) {
 		e.forget(tt.still)
 		if diff := cmp.Diff(tt.want, e); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestPodsOfOneFamily: in a cluster with two families, a pod that has started before it got the second one
+// does not show that servers of that family are unreached.
+func TestPodsOfOneFamily(t *testing.T) {
+	t.Parallel()
+	lone := tasktest.NewNetwork(t) // without any route
+	for _, c := range []struct {
+		families []string
+		want     []string
+	}{
+		{[]string{"ipv6", "ipv4"}, nil},
+		{[]string{"ipv4"}, []string{"192.0.2.1:6443"}},
+	} {
+		e, checks := &Egress{}, &Checks{Families: c.families}
+		e.tryOthers(t.Context(), []openTarget{{Target: podnet.Target{Address: "192.0.2.1:6443"}}}, []staticpod.PodNetwork{{Name: "old", Path: lone.Path}}, checks.isTried)
+		if !slices.Equal(e.Unreached, c.want) {
+			t.Errorf("families %v: unreached %v, want %v", c.families, e.Unreached, c.want)
 		}
 	}
 }
