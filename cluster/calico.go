@@ -77,11 +77,8 @@ func modes(encapsulation string) (ipip, vxlan string) {
 	return "Never", "Never"
 }
 
-// Names of the pools of pod_cidr, as in Calico's own manifests.
-const (
-	defaultPool     = "default-ipv4-ippool"
-	defaultPoolIPv6 = "default-ipv6-ippool"
-)
+// defaultPools are the names of the pools of pod_cidr, as in Calico's own manifests.
+var defaultPools = map[string]string{FamilyIPv4: "default-ipv4-ippool", FamilyIPv6: "default-ipv6-ippool"}
 
 // calico returns the configuration of Calico.
 func (r *resolver) calico() Calico {
@@ -92,18 +89,20 @@ func (r *resolver) calico() Calico {
 	s := r.spec.Network.Calico
 	ipip, vxlan := modes(s.Encapsulation)
 	out.Datastore, out.Backend = s.Datastore, backend(s.Encapsulation)
-	pool := ResolvedPool{Name: defaultPool, CIDR: OfFamily(r.spec.PodCIDR, FamilyIPv4), BlockSize: s.BlockSize, IPIPMode: ipip, VXLANMode: vxlan, NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"}
-	out.Pools = append(out.Pools, pool)
-	if cidr := OfFamily(r.spec.PodCIDR, FamilyIPv6); cidr != "" {
-		ipv6 := pool
-		ipv6.Name, ipv6.CIDR, ipv6.BlockSize = defaultPoolIPv6, cidr, s.BlockSizeIPv6
-		ipv6.IPIPMode = "Never" // IPIP carries IPv4 only
-		out.Pools = append(out.Pools, ipv6)
+	add := func(p ResolvedPool) {
+		p.IPIPMode, p.VXLANMode = ipip, vxlan
+		if FamilyOf(p.CIDR) == FamilyIPv6 {
+			p.IPIPMode = "Never" // IPIP carries IPv4 only
+		}
+		out.Pools = append(out.Pools, p)
+	}
+	for _, family := range []string{FamilyIPv4, FamilyIPv6} {
+		if cidr := OfFamily(r.spec.PodCIDR, family); cidr != "" {
+			add(ResolvedPool{Name: defaultPools[family], CIDR: cidr, BlockSize: s.blockSize(family), NATOutgoing: *s.NATOutgoing, NodeSelector: "all()"})
+		}
 	}
 	for _, p := range s.Pools {
-		pool.Name, pool.CIDR, pool.BlockSize = p.Name, p.CIDR, p.BlockSize
-		pool.NATOutgoing, pool.NodeSelector, pool.Disabled = *p.NATOutgoing, p.NodeSelector, p.Disabled
-		out.Pools = append(out.Pools, pool)
+		add(ResolvedPool{Name: p.Name, CIDR: p.CIDR, BlockSize: p.BlockSize, NATOutgoing: *p.NATOutgoing, NodeSelector: p.NodeSelector, Disabled: p.Disabled})
 	}
 	if s.Datastore == DatastoreKubernetes {
 		out.Typha = typhaHosts(r.place, s.Typha)

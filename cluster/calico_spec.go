@@ -22,10 +22,18 @@ type CalicoSpec struct {
 type CalicoPool struct {
 	Name         string `yaml:"name" json:"name" doc:"Name of the IPPool."`
 	CIDR         string `yaml:"cidr" json:"cidr" doc:"Range of addresses; it overlaps no other range of the cluster."`
-	BlockSize    int    `yaml:"block_size" json:"block_size" doc:"As network.calico.block_size, which is the default."`
+	BlockSize    int    `yaml:"block_size" json:"block_size" doc:"As network.calico.block_size, or block_size_ipv6 for a range of IPv6, which are the defaults."`
 	NodeSelector string `yaml:"node_selector" json:"node_selector" doc:"Nodes that take blocks of the pool, as a selector of Calico, such as rack == 'a'; default all()."`
 	NATOutgoing  *bool  `yaml:"nat_outgoing" json:"nat_outgoing" doc:"As network.calico.nat_outgoing, which is the default."`
 	Disabled     bool   `yaml:"disabled" json:"disabled" doc:"Take no new addresses from the pool; default false."`
+}
+
+// blockSize returns the prefix length of the blocks of a family.
+func (s CalicoSpec) blockSize(family string) int {
+	if family == FamilyIPv6 {
+		return s.BlockSizeIPv6
+	}
+	return s.BlockSize
 }
 
 func (s CalicoSpec) withDefaults() CalicoSpec {
@@ -38,7 +46,7 @@ func (s CalicoSpec) withDefaults() CalicoSpec {
 	s.Typha = cmp.Or(s.Typha, TyphaAuto)
 	s.Pools = slices.Clone(s.Pools)
 	for i, p := range s.Pools {
-		s.Pools[i].BlockSize = cmp.Or(p.BlockSize, s.BlockSize)
+		s.Pools[i].BlockSize = cmp.Or(p.BlockSize, s.blockSize(FamilyOf(p.CIDR)))
 		s.Pools[i].NodeSelector = cmp.Or(p.NodeSelector, "all()")
 		s.Pools[i].NATOutgoing = cmp.Or(p.NATOutgoing, s.NATOutgoing)
 	}

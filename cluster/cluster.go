@@ -8,6 +8,7 @@ type Cluster struct {
 	Versions     VersionSet           `json:"versions"`
 	PodCIDRs     []string             `json:"pod_cidrs"`     // ranges of pod addresses, one for each family; the first is the family of primary addresses
 	ServiceCIDRs []string             `json:"service_cidrs"` // ranges of Service addresses, in the families of pod_cidrs
+	Families     []string             `json:"families"`      // families of pods, Services and nodes, that of primary addresses first: ipv4, ipv6
 	NodePrefix   int                  `json:"node_prefix"`   // prefix length of each node's pod range in the first of pod_cidrs, in bits
 	NodePrefixes []int                `json:"node_prefixes"` // prefix length of each node's pod range in each of pod_cidrs, in bits
 	ServiceIP    string               `json:"service_ip"`    // address of the Service kubernetes.default
@@ -144,6 +145,7 @@ type Network struct {
 	Reflectors     []string `json:"reflectors"`     // names of the route reflectors, in inventory order; empty in a mesh
 	Authentication string   `json:"authentication"` // authentication of BGP sessions: auto, md5 or none
 	Later          bool     `json:"later"`          // true when the pod network is applied by others, after the install
+	BIRDSockets    []string `json:"bird_sockets"`   // paths of BIRD's control sockets on nodes; empty where BIRD makes no routes
 	Calico         Calico   `json:"calico"`
 
 	RackLabel string        `json:"rack_label"` // label of the rack of nodes whose racks have layer-3 networks of their own; empty when all nodes are in one layer-2 network

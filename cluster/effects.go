@@ -8,19 +8,14 @@ type Effects struct {
 	StaticPods  []string `json:"static_pods"`  // names of the manifests
 	CNI         string   `json:"cni"`          // name of the file with the pod network's configuration; empty when the host is no node or the pod network comes from elsewhere
 	Rules       bool     `json:"rules"`        // true when rules for the traffic of pods must be loaded
-	Families    []string `json:"families"`     // families of the pods: ipv4, ipv6 or both
 	NameServers bool     `json:"name_servers"` // true when cluster DNS asks the name servers of the host
 	Outside     []string `json:"outside"`      // address and port of API servers on other hosts, which pods must reach; each node has others
 	Routers     []string `json:"routers"`      // names of BIRD's sessions with routers outside of the cluster, one of which must be established
-	BIRDSocket  string   `json:"bird_socket"`  // path of BIRD's control socket
 }
 
 // effectsOf returns the effects to compare on a host.
 func effectsOf(c *Cluster, n Node) Effects {
-	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}, Families: []string{}, Routers: []string{}, BIRDSocket: "/run/bird/bird.ctl"}
-	for _, pods := range c.PodCIDRs {
-		e.Families = append(e.Families, FamilyOf(pods))
-	}
+	e := Effects{StaticPods: manifestsOf(n), Outside: []string{}, Routers: []string{}}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			e.CNI, e.Rules = "10-deployer.conflist", true
@@ -30,9 +25,6 @@ func effectsOf(c *Cluster, n Node) Effects {
 		}
 		e.NameServers = len(c.DNS.Upstreams) == 0
 		e.Outside = outsideOf(c, n)
-		if n.RunsCalico {
-			e.BIRDSocket = "/var/run/calico/bird.ctl"
-		}
 		for _, r := range n.BGP.Routers {
 			e.Routers = append(e.Routers, r.Session)
 		}

@@ -105,6 +105,8 @@ func (c *checker) checkCalicoDatastore() {
 		}
 	}
 	refuse(n.Calico.Typha == TyphaAlways, key+".typha", "nodes watch etcd themselves; set it to auto or never")
+	families := c.spec.families()
+	refuse(len(families) > 0 && families[0] == FamilyIPv6, "cluster.pod_cidr", "primary addresses are those of IPv4 there; write the IPv4 range first, or use datastore: "+DatastoreKubernetes)
 	refuse(len(n.Reflectors) > 0, "cluster.network.reflectors", "nodes have a mesh of sessions; remove the reflectors, or use datastore: "+DatastoreKubernetes)
 	refuse(n.ReflectorLabel != "", "cluster.network.reflector_label", "nodes have a mesh of sessions; remove the label, or use datastore: "+DatastoreKubernetes)
 	refuse(n.BGP.RackLabel != "", "cluster.network.bgp.rack_label", "nodes have a mesh of sessions; remove the label, or use datastore: "+DatastoreKubernetes)

@@ -74,8 +74,14 @@ func (s Spec) isDualStack() bool { return len(SplitList(s.PodCIDR)) > 1 }
 // hasIPv6 reports whether pods have IPv6 addresses.
 func (s Spec) hasIPv6() bool { return OfFamily(s.PodCIDR, FamilyIPv6) != "" }
 
-// IsDualStack reports whether pods, Services and nodes have addresses of both families.
-func (c *Cluster) IsDualStack() bool { return len(c.PodCIDRs) > 1 }
+// FurtherFamily returns the family of the addresses that pods, Services and nodes have beside their
+// primary ones; empty in a cluster of one family.
+func (c *Cluster) FurtherFamily() string {
+	if len(c.Families) < 2 {
+		return ""
+	}
+	return c.Families[1]
+}
 
 // nthAddresses returns the nth address of each range, counted from 0.
 func nthAddresses(ranges []string, n uint64) []string {

@@ -50,7 +50,7 @@ func TestIPv6(t *testing.T) {
 		"DNS":           {"fd00:2::a", c.DNS.IP},
 		"node prefixes": {[]int{64}, c.NodePrefixes},
 		"BGP":           {[]string{"", "fd00::1"}, []string{m1.BGP.IPv4, m1.BGP.IPv6}},
-		"effects":       {[]string{cluster.FamilyIPv6}, m1.Effects.Families},
+		"families":      {[]string{cluster.FamilyIPv6}, c.Families},
 	} {
 		if diff := cmp.Diff(got.want, got.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)

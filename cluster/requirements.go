@@ -157,7 +157,7 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
 		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == BackendBIRD {
 			owners := []string{"bird"}
-			if c.IsDualStack() {
+			if slices.Contains(c.Families, FamilyIPv6) {
 				owners = append(owners, "bird6") // of Calico: a process of its own, which listens at IPv6 addresses
 			}
 			tcp(179, "bgp", "BIRD listens there", owners...)

@@ -87,6 +87,7 @@ func (r *resolver) clusterWide() {
 		Versions:     versionSet(s),
 		PodCIDRs:     SplitList(s.PodCIDR),
 		ServiceCIDRs: services,
+		Families:     s.families(),
 		NodePrefix:   s.nodePrefixes()[0],
 		NodePrefixes: s.nodePrefixes(),
 		ServiceIP:    nthAddresses(services, 1)[0],
@@ -114,7 +115,7 @@ func (r *resolver) clusterWide() {
 		Order:        []string{},
 		Network: Network{
 			Plugin: s.Network.Plugin, CNI: s.Network.CNI, ASN: s.Network.ASN, MTU: s.Network.MTU,
-			Authentication: s.Network.authentication(), Calico: r.calico(),
+			Authentication: s.Network.authentication(), BIRDSockets: birdSockets(s.Network, s.families()), Calico: r.calico(),
 			Later: s.Network.Plugin == PluginNone && !s.addsNetwork(), RackLabel: s.Network.BGP.RackLabel, PeerSpecs: s.Network.BGP.Peers, Advertise: s.Network.BGP.Advertise.resolve(s.ServiceCIDR),
 		},
 		Addons:              s.addons(),

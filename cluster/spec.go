@@ -8,7 +8,7 @@ type Spec struct {
 	Name           string            `yaml:"name" default:"kubernetes" doc:"Name of the cluster; letters, digits and dashes."`
 	Kubernetes     string            `yaml:"kubernetes" default:"v1.36.3" doc:"Kubernetes version, such as v1.36.3."`
 	Versions       Versions          `yaml:"versions" doc:"Versions of the components around Kubernetes; default: those that were tested with the Kubernetes version."`
-	PodCIDR        string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from. With an IPv6 range after a comma, as in 10.244.0.0/16,fd00:10:244::/56, pods have addresses of both families (dual stack)."`
+	PodCIDR        string            `yaml:"pod_cidr" default:"10.244.0.0/16" doc:"Range that pods get their addresses from. With a range of the other family after a comma, as in 10.244.0.0/16,fd00:10:244::/56, pods have addresses of both families (dual stack); the first family is that of primary addresses."`
 	ServiceCIDR    string            `yaml:"service_cidr" default:"10.96.0.0/16" doc:"Range of Service addresses; the first is the API's, the tenth the DNS server's. In a dual-stack cluster one range of each family, as in 10.96.0.0/16,fd00:10:96::/112."`
 	NodePrefix     int               `yaml:"node_prefix" doc:"Prefix length of the part of pod_cidr that each node gets; default 24 (253 pods)."`
 	NodePrefixIPv6 int               `yaml:"node_prefix_ipv6" default:"64" doc:"Prefix length of the part of the IPv6 range in pod_cidr that each node gets; at most 16 more than that of the range, as Kubernetes has it."`

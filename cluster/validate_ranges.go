@@ -13,9 +13,6 @@ func (c *checker) checkRanges() {
 	if !servicesValid {
 		services = nil
 	}
-	if !c.checkPrimaryFamily(pods) {
-		return
-	}
 	for _, p := range pods {
 		for _, s := range services {
 			if p.Overlaps(s) {
@@ -58,21 +55,6 @@ func (c *checker) parseRanges(key, list string) (out []netip.Prefix, valid bool)
 		valid = false
 	}
 	return out, valid
-}
-
-// checkPrimaryFamily refuses IPv6 as the first of two families, and clusters of IPv6 with Calico.
-func (c *checker) checkPrimaryFamily(pods []netip.Prefix) bool {
-	switch {
-	case len(pods) == 0 || pods[0].Addr().Is4():
-		return true
-	case len(pods) > 1:
-		c.add("ipv6-first", "cluster.pod_cidr", "%s is IPv6, and comes first: write the IPv4 range first, as in 10.244.0.0/16,fd00:10:244::/56", pods[0])
-	case c.spec.Network.Plugin == PluginCalico:
-		c.add("ipv6-pods", "cluster.pod_cidr", "%s is IPv6, and Calico without IPv4 is not supported: use the plugin bgp, or write an IPv4 range before it", pods[0])
-	default:
-		return true
-	}
-	return false
 }
 
 // checkSameFamilies requires the families of pods for Services, in the same order: the first is that
@@ -121,8 +103,8 @@ func (c *checker) checkFamily(pods []netip.Prefix) {
 		}
 	}
 	if len(lacking) > 0 {
-		c.add("missing-address", "cluster.pod_cidr", "%s needs an address of its family on each node, and %s and %d other nodes have none: write both as node_address, as in node_address: %s,fd00::1, or two networks as node_network",
-			pods[1], lacking[0].Name, len(lacking)-1, lacking[0].ip())
+		c.add("missing-address", "cluster.pod_cidr", "%s needs an address of its family on each node, and %s and %d other nodes have none: write both as node_address, as in node_address: %s,%s, or two networks as node_network",
+			pods[1], lacking[0].Name, len(lacking)-1, lacking[0].ip(), map[bool]string{true: "10.0.0.1", false: "fd00::1"}[pods[1].Addr().Is4()])
 	}
 }
 

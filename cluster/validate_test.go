@@ -61,6 +61,9 @@ var brokenClusters = []struct {
 	}), "bad-path cluster.overrides.etcd.extra_args", "etcd for Calico"},
 	{"metrics of etcd of Calico on a port in use", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Etcd.MetricsURL = "http://127.0.0.1:2579" }), "port-clash cluster.network.calico.etcd.metrics_url", "2579"},
 	{"Typha with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Typha = cluster.TyphaAlways }), "unused-with-etcd cluster.network.calico.typha", "auto or never"},
+	{"IPv6 first with etcd", ipv6(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.Datastore = "calico", "etcd"
+	}), "unused-with-etcd cluster.pod_cidr", "IPv4 range first"},
 	{"reflectors with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Reflectors = []string{"m1", "m2"} }), "unused-with-etcd cluster.network.reflectors", "datastore: kubernetes"},
 	{"a password with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Authentication = "md5" }), "unused-with-etcd cluster.network.authentication", "no password"},
 	{"routers with etcd", calicoEtcd(func(s *cluster.Spec) {
@@ -123,10 +126,15 @@ var brokenClusters = []struct {
 	{"a version of Calico with kinds of its own", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Network.Plugin, s.Versions.Calico = cluster.PluginCalico, "v3.32.1"
 	}, "unknown-version cluster.versions.calico", "v3.28 to v3.31"},
-	{"IPv6 pods with Calico", ipv6(func(s *cluster.Spec, _ []cluster.Host) { s.Network.Plugin = "calico" }), "ipv6-pods cluster.pod_cidr", "use the plugin bgp"},
-	{"IPv6 first", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+	{"IPv6 pods with IPIP", ipv6(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.Encapsulation = "calico", "ipip-cross-subnet"
+	}), "ipip-ipv6 cluster.network.calico.encapsulation", "use none, vxlan or vxlan-cross-subnet"},
+	{"IPv6 first of Services only", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.ServiceCIDR = "fd00:2::/112,10.96.0.0/16"
+	}), "mixed-families cluster.service_cidr", "another order"},
+	{"IPv6 first of ranges only", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
 		s.PodCIDR, s.ServiceCIDR = "fd00:1::/56,10.244.0.0/16", "fd00:2::/112,10.96.0.0/16"
-	}), "ipv6-first cluster.pod_cidr", "write the IPv4 range first"},
+	}), "mixed-families cluster.pod_cidr", "use IPv4 or IPv6 for both"},
 	{"IPv6 blocks that are too large", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
 		s.Network.Plugin, s.Network.Calico.BlockSizeIPv6 = "calico", 64
 	}), "bad-block-size cluster.network.calico.block_size_ipv6", "use 116 to 128"},
@@ -238,10 +246,13 @@ var brokenClusters = []struct {
 		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.245.0.0/16"}, {Name: "a", CIDR: "10.246.0.0/16"}}
 	}), "bad-pool cluster.network.calico.pools.a", "rename"},
 	{"a pool without a range", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{Name: "a"}} }), "bad-cidr cluster.network.calico.pools.a", "range"},
-	{"a pool of IPv6", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "fd00::/64"}} }), "ipv6-pods cluster.network.calico.pools.a", "IPv4"},
+	{"a pool of IPv6", calico(func(n *cluster.NetworkSpec) { n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "fd00::/64"}} }), "mixed-families cluster.network.calico.pools.a", "add a range of this family to pod_cidr"},
 	{"small blocks of a pool", calico(func(n *cluster.NetworkSpec) {
 		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.245.0.0/24", BlockSize: 23}}
 	}), "bad-block-size cluster.network.calico.pools.a", "24 to 32"},
+	{"large IPv6 blocks of a pool", dualStack(func(s *cluster.Spec, _ []cluster.Host) {
+		s.Network.Plugin, s.Network.Calico.Pools = "calico", []cluster.CalicoPool{{Name: "a", CIDR: "fd00:5::/64", BlockSize: 112}}
+	}), "bad-block-size cluster.network.calico.pools.a", "116 to 128"},
 	{"pools that overlap", calico(func(n *cluster.NetworkSpec) {
 		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.244.8.0/24"}}
 	}), "overlap cluster.network.calico.pools.a", "pod_cidr"},

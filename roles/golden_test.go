@@ -37,6 +37,8 @@ func goldenHosts() map[string][]string {
 		"virtual-proxy":     {"m1", "p1"},
 		"dual-stack":        {"m1", "n2", "p1"},
 		"calico-dual-stack": {"n1"},
+		"calico-ipv6":       {"m1"},
+		"ipv6-first":        {"n1"},
 		"ipv6":              {"m1", "n1", "p1"},
 	}
 }

@@ -64,18 +64,7 @@ func (m *comparison) lostFix(node, text string) string {
 		return "look at the log of calico-node: kubectl -n kube-system logs calico-node-" + node
 	}
 	prefix, _, _ := strings.Cut(text, " ")
-	return fmt.Sprintf("run deployer apply; birdc -s %s show route for %s all shows what BIRD knows", Socket(m.cluster), prefix)
-}
-
-// Socket returns BIRD's control socket on the nodes of a cluster; empty without BIRD.
-func Socket(c *cluster.Cluster) string {
-	switch {
-	case !usesBIRD(c):
-		return ""
-	case c.Network.Plugin == cluster.PluginCalico:
-		return "/var/run/calico/bird.ctl"
-	}
-	return "/run/bird/bird.ctl"
+	return fmt.Sprintf("run deployer apply; birdc -s %s show route for %s all shows what BIRD knows", m.cluster.BIRDSocket(cluster.FamilyOf(prefix)), prefix)
 }
 
 // leads reports whether the announcements of a node reach another one by established sessions of a

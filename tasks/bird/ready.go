@@ -28,10 +28,9 @@ type Ready struct {
 	Ranges  []string `yaml:"ranges" rule:"prefix" doc:"prefixes whose routes must exist as before; default: all of before"`
 	Unit    string   `yaml:"unit" rule:"unit" doc:"unit of BIRD, whose log a failure shows; default deployer-bird.service"`
 	Pod     string   `yaml:"manifest" rule:"path" doc:"manifest of the static pod that runs BIRD, whose log a failure shows, instead of unit; default none"`
-	Socket  string   `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	// SocketIPv6 is for BIRD 1, which is two programs.
-	SocketIPv6 string        `yaml:"socket_ipv6" rule:"path" doc:"control socket of the BIRD for IPv6, where it is a program of its own; default none"`
-	Timeout    time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
+	// Sockets are two with BIRD 1, which is a program for each family.
+	Sockets []string      `yaml:"sockets" rule:"path" doc:"control sockets of BIRD; default /run/bird/bird.ctl"`
+	Timeout time.Duration `yaml:"timeout" range:"0s.." doc:"maximum wait; default 1m"`
 }
 
 // Before is the output of bird_status.
@@ -103,7 +102,7 @@ func (r *Ready) Apply(ctx context.Context, sys engine.System, _ engine.Change) (
 // try tests once; the error names the missing sessions or routes.
 func (r *Ready) try(ctx context.Context, sys engine.System) error {
 	now := state{sessions: map[string]string{}, since: map[string]string{}}
-	for _, socket := range sockets(r.Socket, r.SocketIPv6) {
+	for _, socket := range sockets(r.Sockets) {
 		found, err := Sessions(ctx, sys, socket)
 		if err != nil {
 			return err

@@ -88,17 +88,18 @@ func TestTwoBIRDs(t *testing.T) {
 	t.Parallel()
 	sys := host(t, fixed(protocols))
 	const socket = "/run/bird/bird6.ctl"
-	if got := tasktest.Check(t, sys, &Status{SocketIPv6: socket}).Output["sessions"]; !cmp.Equal(got, []string{"to_m1", "to_n1"}) {
+	both := []string{defaultSocket, socket}
+	if got := tasktest.Check(t, sys, &Status{Sockets: both}).Output["sessions"]; !cmp.Equal(got, []string{"to_m1", "to_n1"}) {
 		t.Errorf("before the second one runs: %v", got)
 	}
-	wanted := &Ready{Sessions: []string{"to_m1", "to6_m1"}, SocketIPv6: socket}
+	wanted := &Ready{Sessions: []string{"to_m1", "to6_m1"}, Sockets: both}
 	if change := tasktest.Check(t, sys, wanted); !change.Needed {
 		t.Error("ready without the second one")
 	}
 	shown := atomic.Value{}
 	shown.Store(strings.ReplaceAll(protocols, "to_", "to6_"))
 	serve(t, sys.Path(socket), func() string { return shown.Load().(string) })
-	if got := tasktest.Check(t, sys, &Status{SocketIPv6: socket}).Output["sessions"]; !cmp.Equal(got, []string{"to6_m1", "to6_n1", "to_m1", "to_n1"}) {
+	if got := tasktest.Check(t, sys, &Status{Sockets: both}).Output["sessions"]; !cmp.Equal(got, []string{"to6_m1", "to6_n1", "to_m1", "to_n1"}) {
 		t.Errorf("sessions of both: %v", got)
 	}
 	if change := tasktest.Check(t, sys, wanted); change.Needed {

@@ -1,7 +1,6 @@
 package bird
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ type Session struct {
 
 // Sessions returns the BGP protocols of the BIRD that has a control socket, in its order.
 func Sessions(ctx context.Context, sys engine.System, socket string) ([]Session, error) {
-	lines, err := ask(ctx, sys.Path(cmp.Or(socket, defaultSocket)), "show protocols")
+	lines, err := ask(ctx, sys.Path(socket), "show protocols")
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@
 package bird
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -20,9 +19,8 @@ const defaultSocket = "/run/bird/bird.ctl"
 // Status reads the state of BIRD and changes nothing. A BIRD that does not run has
 // no sessions.
 type Status struct {
-	Socket string `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
-	// SocketIPv6 is for BIRD 1, which is two programs.
-	SocketIPv6 string `yaml:"socket_ipv6" rule:"path" doc:"control socket of the BIRD for IPv6, where it is a program of its own; default none"`
+	// Sockets are two with BIRD 1, which is a program for each family.
+	Sockets []string `yaml:"sockets" rule:"path" doc:"control sockets of BIRD; default /run/bird/bird.ctl"`
 	// Gateways leave out the routes through addresses that no host has any more: BIRD keeps the
 	// routes of a peer that has gone for some minutes.
 	Gateways []string `yaml:"gateways" rule:"address" doc:"addresses that count as gateways of routes; default: all"`
@@ -38,7 +36,7 @@ func (*Status) ReadOnly() bool { return true }
 // and `routes`, the prefixes that the kernel routes to a gateway.
 func (s *Status) Check(ctx context.Context, sys engine.System) (engine.Change, error) {
 	now := state{sessions: map[string]string{}, since: map[string]string{}}
-	for _, socket := range sockets(s.Socket, s.SocketIPv6) {
+	for _, socket := range sockets(s.Sockets) {
 		if _, err := os.Stat(sys.Path(socket)); err != nil {
 			continue
 		}
@@ -99,13 +97,12 @@ func (s state) configured() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(s.sessions))...)
 }
 
-// sockets returns the control sockets of the one or two BIRDs of a host.
-func sockets(main, ipv6 string) []string {
-	all := []string{cmp.Or(main, defaultSocket)}
-	if ipv6 != "" {
-		all = append(all, ipv6)
+// sockets returns the control sockets of BIRD.
+func sockets(given []string) []string {
+	if len(given) == 0 {
+		return []string{defaultSocket}
 	}
-	return all
+	return given
 }
 
 // StandbyMetric is the metric of the routes that the role standby-routes sets for the time in which

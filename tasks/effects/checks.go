@@ -20,7 +20,7 @@ type Checks struct {
 	Outside    []string          `yaml:"outside" rule:"endpoint" doc:"IP addresses with ports of servers over TCP outside of the pod range, which pods of the host must reach as the host does; the host's name servers are tried, too. Default: none"`
 	PodRange   string            `yaml:"pod_range" rule:"prefix" doc:"range of the addresses of pods, for the commands that let them pass a firewall"`
 	Routers    []string          `yaml:"routers" rule:"word" doc:"names of BIRD's sessions with routers outside of the cluster, one of which must be established. Default: none"`
-	Socket     string            `yaml:"socket" rule:"path" doc:"BIRD's control socket; default /run/bird/bird.ctl"`
+	Sockets    []string          `yaml:"sockets" rule:"path" doc:"BIRD's control sockets, for routers"`
 	Settings   map[string]string `yaml:"settings" rule:"line" keys:"sysctl" doc:"kernel settings that must hold now and after the next boot"`
 	Within     time.Duration     `yaml:"within" range:"0s.." doc:"maximum wait for static pods that this run starts, so that a dry run has no rows. Default 0"`
 }

@@ -2,6 +2,7 @@ package effects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,14 +26,19 @@ func (c *Checks) observeRouters(ctx context.Context, sys engine.System) []Router
 	if len(c.Routers) == 0 {
 		return nil
 	}
-	sessions, err := bird.Sessions(ctx, sys, c.Socket)
+	var sessions []bird.Session
+	var failed error
+	for _, socket := range c.Sockets {
+		found, err := bird.Sessions(ctx, sys, socket)
+		sessions, failed = append(sessions, found...), errors.Join(failed, err)
+	}
 	var out []Router
 	for _, name := range c.Routers {
 		r := Router{Session: name, State: "not configured"}
 		if i := slices.IndexFunc(sessions, func(s bird.Session) bool { return s.Name == name }); i >= 0 {
 			r.State = sessions[i].State
-		} else if err != nil {
-			r.State = err.Error()
+		} else if failed != nil {
+			r.State = failed.Error()
 		}
 		out = append(out, r)
 	}

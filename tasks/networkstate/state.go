@@ -17,8 +17,7 @@ import (
 
 // State reads the state of the pod network and changes nothing.
 type State struct {
-	Socket   string   `yaml:"socket" rule:"path" doc:"BIRD's control socket; default none: the routes do not come from BIRD"`
-	Socket6  string   `yaml:"socket_ipv6" rule:"path" doc:"control socket of a BIRD of its own for IPv6, as Calico has it; default none"`
+	Sockets  []string `yaml:"sockets" rule:"path" doc:"control sockets of BIRD; default none: the routes do not come from BIRD"`
 	Prefixes []string `yaml:"prefixes" rule:"prefix" doc:"prefixes of the pods of all nodes, to which the kernel must have routes; default none"`
 	Gateways []string `yaml:"gateways" rule:"address" doc:"gateway of the route to each of prefixes; default: any"`
 	Own      []string `yaml:"own" rule:"prefix" doc:"those of prefixes that belong to the host itself; default none"`
@@ -62,10 +61,7 @@ func (s *State) Check(ctx context.Context, sys engine.System) (engine.Change, er
 	}
 	out := engine.Output{"sessions": []bird.Session{}}
 	sessions := []bird.Session{}
-	for _, socket := range []string{s.Socket, s.Socket6} {
-		if socket == "" {
-			continue
-		}
+	for _, socket := range s.Sockets {
 		found, err := sessionsOf(ctx, sys, socket)
 		if err != nil {
 			out["bird_error"] = err.Error()

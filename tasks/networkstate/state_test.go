@@ -92,7 +92,7 @@ func TestState(t *testing.T) {
 	sys := node(t)
 	answer(t, sys, "/run/b.ctl")
 	got := decoded(t, sys, &State{
-		Socket:   "/run/b.ctl",
+		Sockets:  []string{"/run/b.ctl"},
 		Prefixes: []string{"10.244.0.0/24", "10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24"},
 		Gateways: []string{"172.31.0.11", "172.31.0.12", "172.31.0.13", "172.31.0.14"},
 		Own:      []string{"10.244.0.0/24"},
@@ -138,7 +138,7 @@ func TestStateOfOtherNetworks(t *testing.T) {
 // TestStateOfAnEmptyHost: a host without a network is no error.
 func TestStateOfAnEmptyHost(t *testing.T) {
 	t.Parallel()
-	got := decoded(t, tasktest.New(t), &State{Socket: "/run/b.ctl", Prefixes: []string{"10.244.1.0/24"}, Nodes: []string{"172.31.0.12"}, Pods: "bridge"})
+	got := decoded(t, tasktest.New(t), &State{Sockets: []string{"/run/b.ctl"}, Prefixes: []string{"10.244.1.0/24"}, Nodes: []string{"172.31.0.12"}, Pods: "bridge"})
 	if got["bird_error"] != "BIRD does not run: it has no socket /run/b.ctl" || got["routes_missing"] != 1.0 || got["cni"].(map[string]any)["file"] != "" {
 		t.Errorf("%v", got)
 	}
@@ -166,12 +166,12 @@ func TestSocketOfIPv6(t *testing.T) {
 	t.Parallel()
 	sys := node(t)
 	answer(t, sys, "/run/b.ctl")
-	out := decoded(t, sys, &State{Socket: "/run/b.ctl", Socket6: "/run/b6.ctl"})
+	out := decoded(t, sys, &State{Sockets: []string{"/run/b.ctl", "/run/b6.ctl"}})
 	if text, _ := out["bird_error"].(string); !strings.Contains(text, "no socket /run/b6.ctl") {
 		t.Errorf("without the second BIRD: %v", out["bird_error"])
 	}
 	answer(t, sys, "/run/b6.ctl")
-	out = decoded(t, sys, &State{Socket: "/run/b.ctl", Socket6: "/run/b6.ctl"})
+	out = decoded(t, sys, &State{Sockets: []string{"/run/b.ctl", "/run/b6.ctl"}})
 	if all, _ := out["sessions"].([]any); len(all) != 4 || out["bird_error"] != nil {
 		t.Errorf("sessions %v, %v", all, out["bird_error"])
 	}

@@ -102,7 +102,7 @@ func (b *Blocks) begin(ctx context.Context, actx engine.ActionContext, client *k
 func (b *Blocks) end(ctx context.Context, actx engine.ActionContext, client *kube.Client, nodes []corev1.Node) (engine.Change, error) {
 	left := []string{}
 	for _, node := range nodes {
-		if node.Annotations[addressAnnotation] == "" {
+		if node.Annotations[addressAnnotation] == "" && node.Annotations[addressAnnotationIPv6] == "" {
 			left = append(left, node.Name)
 		}
 	}

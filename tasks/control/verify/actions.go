@@ -95,7 +95,7 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 	}
 	o := Options{
 		Image: p.Image, Nodes: p.Nodes, Of: c.NodeNames, Include: p.Include, Outside: p.Outside, Timeout: p.Timeout,
-		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, IPv6: c.IsDualStack(), Progress: actx.Progress,
+		Domain: c.DNS.Domain, ServiceIP: c.ServiceIP, Further: c.FurtherFamily(), Progress: actx.Progress,
 		OnNode: func(ctx context.Context, node string) []report.Row { return egress(ctx, actx, c, node) },
 	}
 	var joining []string
@@ -115,7 +115,7 @@ func (p *PodsTask) Check(ctx context.Context, actx engine.ActionContext) (engine
 // where no other pod has a network of its own; nothing when the node does not answer.
 func egress(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, node string) []report.Row {
 	e := c.Nodes[node].Effects
-	result, err := actx.RunOn(ctx, node, "effects_check", &effects.Checks{CNI: e.CNI, Rules: e.Rules, Families: e.Families, Outside: e.Outside, PodRange: c.PodCIDRs[0]})
+	result, err := actx.RunOn(ctx, node, "effects_check", &effects.Checks{CNI: e.CNI, Rules: e.Rules, Families: c.Families, Outside: e.Outside, PodRange: c.PodCIDRs[0]})
 	if err != nil || result.Failure != nil {
 		return nil
 	}

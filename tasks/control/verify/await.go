@@ -20,13 +20,13 @@ import (
 type running struct {
 	node, pod string
 	ip        string // its primary address
-	ipv6      string // its IPv6 address beside ip; empty for none
+	further   string // its address of the other family; empty for none
 }
 
-// furtherIPv6 returns the IPv6 address of a pod whose primary one is of IPv4.
-func furtherIPv6(p *corev1.Pod) string {
+// furtherIP returns the address of a pod that is not of the family of its primary one.
+func furtherIP(p *corev1.Pod) string {
 	for _, a := range p.Status.PodIPs {
-		if a.IP != p.Status.PodIP && cluster.FamilyOf(a.IP) == cluster.FamilyIPv6 {
+		if cluster.FamilyOf(a.IP) != cluster.FamilyOf(p.Status.PodIP) {
 			return a.IP
 		}
 	}
@@ -84,7 +84,7 @@ func await(ctx context.Context, c *kube.Client, namespace string, nodes []string
 				continue
 			}
 			if ready(&p) && p.Status.PodIP != "" {
-				up = append(up, running{p.Spec.NodeName, p.Name, p.Status.PodIP, furtherIPv6(&p)})
+				up = append(up, running{p.Spec.NodeName, p.Name, p.Status.PodIP, furtherIP(&p)})
 				continue
 			}
 			problems[p.Spec.NodeName] = reason(&p)

@@ -32,7 +32,7 @@ func start(ctx context.Context, c *kube.Client, namespace string, nodes []string
 			Ports:    []corev1.ServicePort{{Port: probePort, TargetPort: intstr.FromInt32(probePort)}},
 		},
 	}
-	if o.IPv6 {
+	if o.Further != "" {
 		policy := corev1.IPFamilyPolicyRequireDualStack
 		service.Spec.IPFamilyPolicy = &policy
 	}

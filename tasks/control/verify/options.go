@@ -27,9 +27,9 @@ type Options struct {
 	Domain string
 	// ServiceIP is the address of the Service kubernetes.default.
 	ServiceIP string
-	// IPv6 is true when pods and Services have IPv6 addresses beside those of IPv4, which are
-	// tested, too.
-	IPv6 bool
+	// Further is the family of the addresses that pods and Services have beside their primary ones,
+	// which are tested, too: ipv4 or ipv6; empty for none.
+	Further string
 	// ServicePort is the port of the Service kubernetes.default; default 443.
 	ServicePort int
 	// Outside is a DNS name outside of the cluster that pods resolve. When it is

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,19 +37,13 @@ const (
 // serviceAdvice is what to do when the checks of Services fail.
 var serviceAdvice = map[string]string{
 	serviceByIP:   "kube-proxy of the node writes the rules for Services: after an outage of all API servers it may need two minutes until it watches again; deployer install waits for it and restarts it",
-	serviceByIPv6: "kube-proxy of the node writes the rules for Services of both families: look at its log, and whether its pod has started since the cluster has both",
-	dnsIPv6:       "cluster DNS answers with the addresses of the Service that the API has: look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns",
 	serviceByName: "cluster DNS answers for Services: after an outage of all API servers it may need two minutes until it watches again; then look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns",
 }
 
-// podToPod is the check that connects to the pods of other nodes.
-const podToPod = "pod to pod"
-
-// The checks of IPv6 in a cluster with both families.
+// podToPod connects to the pods of other nodes, dnsInside asks cluster DNS for names of Services.
 const (
-	dnsIPv6       = "DNS inside, IPv6"
-	podToPodIPv6  = "pod to pod, IPv6"
-	serviceByIPv6 = "service by IP, IPv6"
+	podToPod  = "pod to pod"
+	dnsInside = "DNS inside"
 )
 
 // probeResult is one target with its check and its result.
@@ -84,8 +79,8 @@ func probeAll(ctx context.Context, c *kube.Client, namespace string, services []
 	wg.Wait()
 	rows = append(rows, rowsOf(results)...)
 	for _, p := range pods {
-		if o.IPv6 && p.ipv6 == "" {
-			rows = append(rows, report.Bad(podToPodIPv6, p.node, "the test pod has no IPv6 address").Advised("look at /etc/cni/net.d on the host, and run deployer install"))
+		if o.Further != "" && p.further == "" {
+			rows = append(rows, report.Bad(podToPod+suffix(o.Further), p.node, "the test pod has no %s address", familyName(o.Further)).Advised("look at /etc/cni/net.d on the host, and run deployer install"))
 		}
 	}
 	if o.Outside == "" {
@@ -98,8 +93,8 @@ func probeAll(ctx context.Context, c *kube.Client, namespace string, services []
 // targets returns the targets that one probe must reach.
 func targets(others []running, services []string, namespace string, o Options) []*probeResult {
 	list := []*probeResult{
-		{check: "DNS inside", what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
-		{check: "DNS inside", what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
+		{check: dnsInside, what: "kubernetes.default.svc." + o.Domain, target: probe.Target{Kind: "dns", Name: "kubernetes.default.svc." + o.Domain + "."}},
+		{check: dnsInside, what: "kubernetes.default", target: probe.Target{Kind: "dns", Name: "kubernetes.default"}},
 		{check: serviceByIP, what: "the API at " + o.ServiceIP, target: probe.Target{Kind: "tcp", Address: net.JoinHostPort(o.ServiceIP, strconv.Itoa(o.ServicePort))}},
 		{check: serviceByIP, what: "a test Service at " + services[0], target: httpTarget(services[0])},
 		{check: serviceByName, what: "a test Service by name", target: httpTarget(serviceName + "." + namespace + ".svc." + o.Domain)},
@@ -107,30 +102,14 @@ func targets(others []running, services []string, namespace string, o Options) [
 	for _, other := range others {
 		list = append(list, &probeResult{check: podToPod, node: other.node, what: other.node + " (" + other.ip + ")", target: httpTarget(other.ip)})
 	}
-	if o.IPv6 {
-		list = append(list, ipv6Targets(others, services, namespace, o)...)
+	if o.Further != "" {
+		list = append(list, furtherTargets(others, services, namespace, o)...)
 	}
 	if o.Outside != "" {
 		list = append(list, &probeResult{check: outside, what: o.Outside, target: probe.Target{Kind: "dns", Name: strings.TrimSuffix(o.Outside, ".") + "."}})
 	}
 	for _, a := range list {
 		a.target.Timeout = targetTimeout
-	}
-	return list
-}
-
-// ipv6Targets returns the targets of IPv6 in a cluster with both families: pods, the test Service at
-// its address, and by the name that cluster DNS answers with this address.
-func ipv6Targets(others []running, services []string, namespace string, o Options) []*probeResult {
-	name := serviceName + "." + namespace + ".svc." + o.Domain
-	list := []*probeResult{{check: dnsIPv6, what: name, target: probe.Target{Kind: "dns", Name: name + ".", Family: probe.FamilyIPv6}}}
-	for _, service := range services[1:] {
-		list = append(list, &probeResult{check: serviceByIPv6, what: "a test Service at " + service, target: httpTarget(service)})
-	}
-	for _, other := range others {
-		if other.ipv6 != "" {
-			list = append(list, &probeResult{check: podToPodIPv6, node: other.node, what: other.node + " (" + other.ipv6 + ")", target: httpTarget(other.ipv6)})
-		}
 	}
 	return list
 }
@@ -269,7 +248,7 @@ func summarize(node string, list []*probeResult) []report.Row {
 	for _, check := range order {
 		if n := len(bad[check]); n > 0 {
 			row := report.Bad(check, node, "%d of %d fail: %s", n, total[check], shortlist.Texts(bad[check], 3))
-			if advice := serviceAdvice[check]; advice != "" {
+			if advice := cmp.Or(serviceAdvice[check], furtherAdvice(check)); advice != "" {
 				row = row.Advised(advice)
 			}
 			rows = append(rows, row)
