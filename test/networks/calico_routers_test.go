@@ -77,8 +77,8 @@ func TestCalicoRouters(t *testing.T) {
 	if left := s.Kubectl("m1", "get bgppeers.crd.projectcalico.org,bgpfilters.crd.projectcalico.org -o name"); strings.TrimSpace(left) != "" {
 		t.Errorf("without routers there are %q", left)
 	}
-	if got := s.Kubectl("m1", "-n kube-system get secret calico-bgp-passwords -o 'jsonpath={.data}'"); strings.Contains(got, "deployer.") {
-		t.Errorf("the Secret still has passwords: %s", got)
+	if got := s.Kubectl("m1", "-n kube-system get secret calico-bgp-passwords -o 'jsonpath={.data}'"); strings.Contains(got, "deployer.edge") {
+		t.Errorf("the Secret still has passwords of the router: %s", got)
 	}
 	requireNetwork(s, "m1 3 of 3 3 of 3", "4 nodes, no problems")
 	sent, lost := 0, 0

@@ -3,7 +3,9 @@
 package networks
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -224,9 +226,19 @@ metadata: {name: m1}
 spec: {node: m1, interfaceName: "*", expectedIPs: ["` + m1 + `"]}
 `)
 	open("a host endpoint closes ports", dial(m1, healthOfKubeProxy), false)
-	for _, failsafe := range []int{22, 179, 5473, 6443, 10250} {
+	for _, failsafe := range []int{22, 5473, 6443, 10250} {
 		open(fmt.Sprintf("the failsafe port %d", failsafe), dial(m1, failsafe), true)
 	}
+	// Packets of nodes to the port of BGP have a password, those of other hosts need none to connect.
+	s.Eventually(20*time.Second, "the failsafe port 179", func() error {
+		ctx, cancel := context.WithTimeout(s.T.Context(), time.Second)
+		defer cancel()
+		conn, err := s.Dial(ctx, "tcp", net.JoinHostPort(m1, "179"))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
 	s.RequireReady([]string{"m1", "n1"})
 	s.Shell("m1", "calicoctl delete hostendpoint m1")
 	open("without it the ports are open", dial(m1, healthOfKubeProxy), true)
@@ -244,7 +256,7 @@ func calicoRouter(s *harness.Site, router string, nodes []string) {
 	}
 	s.Shell(router, "cat >/tmp/router.conf <<'EOF'\n"+config+"EOF\nbird -c /tmp/router.conf -s /tmp/router.ctl -P /tmp/router.pid")
 	defer s.Shell(router, "kill $(cat /tmp/router.pid)")
-	s.Kubectl("m1", "-n kube-system create secret generic calico-bgp-passwords --from-literal=router=hunter2")
+	s.Kubectl("m1", `-n kube-system patch secret calico-bgp-passwords --type merge -p '{"stringData":{"router":"hunter2"}}'`)
 	s.Shell("m1", `calicoctl apply -f - <<'EOF'
 apiVersion: projectcalico.org/v3
 kind: BGPPeer

@@ -73,8 +73,8 @@ func TestChartOfGatekeeper(t *testing.T) {
 	create := "create namespace without-owner"
 	s.Eventually(time.Minute, "the webhook refuses a namespace without owner", func() error {
 		out, err := s.SSH(t.Context(), "m1", "kubectl --kubeconfig /etc/kubernetes/admin.conf "+create+" --dry-run=server 2>&1")
-		if err == nil || !strings.Contains(string(out)+err.Error(), "the label owner is missing") {
-			return errors.New("kubectl says " + string(out))
+		if err == nil || !strings.Contains(out+err.Error(), "the label owner is missing") {
+			return errors.New("kubectl says " + out)
 		}
 		return nil
 	})

@@ -20,12 +20,10 @@ func suffix(family string) string { return ", " + familyName(family) }
 
 // furtherAdvice returns what to do when a check of the second family fails; empty for other checks.
 func furtherAdvice(check string) string {
-	switch name, _, _ := strings.Cut(check, ", "); {
-	case name == check:
-		return ""
-	case name == serviceByIP:
+	switch name, _, further := strings.Cut(check, ", "); {
+	case further && name == serviceByIP:
 		return "kube-proxy of the node writes the rules for Services of both families: look at its log, and whether its pod has started since the cluster has both"
-	case name == dnsInside:
+	case further && name == dnsInside:
 		return "cluster DNS answers with the addresses of the Service that the API has: look at its pods with kubectl -n kube-system logs -l k8s-app=kube-dns"
 	}
 	return ""
