@@ -193,7 +193,7 @@ e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies 
 	rm -f bin/networks.figures
 	export DEPLOYER_FIGURES='$(CURDIR)/bin/networks.figures'; failed=0; \
 	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks || failed=1; \
-	go test -tags lab -count=1 -v -timeout 20m ./test/proxy || failed=1; \
+	go test -tags lab -count=1 -v -timeout 30m ./test/proxy || failed=1; \
 	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD) || failed=1; \
 	go run ./test/figures/closingline networks bin/networks.figures || failed=1; exit $$failed
 

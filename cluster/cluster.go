@@ -133,6 +133,7 @@ type Proxy struct {
 	FailTimeout       string     `json:"fail_timeout"`       // time for which a failed API server gets no connections, such as 10s
 	WorkerConnections int        `json:"worker_connections"` // maximum number of connections of one process: of HAProxy those of clients, of nginx those to API servers, too
 	Backends          []Endpoint `json:"backends"`           // endpoints of the API servers
+	TLS               *ProxyTLS  `json:"tls,omitempty"`      // certificate with which hosts of role proxy end TLS; missing when they end none
 }
 
 // Network is the pod network.

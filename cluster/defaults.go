@@ -132,6 +132,7 @@ func (p ProxySpec) withDefaults() ProxySpec {
 	// (nginx.org/en/docs/stream/ngx_stream_upstream_module.html: defaults).
 	p.MaxFails = cmp.Or(p.MaxFails, 1)
 	p.FailTimeout = cmp.Or(p.FailTimeout, 10*time.Second)
+	p.TLS.Port = cmp.Or(p.TLS.Port, 443)
 	return p
 }
 

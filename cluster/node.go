@@ -27,6 +27,7 @@ type Node struct {
 	ProxyListen       []string `json:"proxy_listen"`        // address:port pairs on which the API proxy listens
 	ProxyExternal     string   `json:"proxy_external"`      // address:port of the external address, on which the API proxy listens, too, where the host has the address; empty for none
 	ProxyVirtual      string   `json:"proxy_virtual"`       // address:port of the virtual address, on which the API proxy listens, too, whether the host has the address or not; empty for none
+	ProxyTLS          NodeTLS  `json:"proxy_tls"`           // where the API proxy ends TLS
 	RunsKeepalived    bool     `json:"runs_keepalived"`     // true when the host may hold the virtual address of the API
 	RunsWitness       bool     `json:"runs_witness"`        // true when the host is one of those whose majority decides which host has the virtual address
 	VirtualPriority   int      `json:"virtual_priority"`    // priority of the host in VRRP; 0 when it does not hold the virtual address

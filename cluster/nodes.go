@@ -39,12 +39,13 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	n.RunsProxyPod = n.IsNode && (n.RunsLocalProxy || n.RunsExternalProxy)
 	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
 	n.RunsFirewall = r.spec.Network.HostFirewall.Enabled && (n.IsEtcd || n.IsNode)
-	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n)
+	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n, r.spec.Proxy.Port)
 	virtual := r.out.API.VirtualIP
 	n.RunsKeepalived, n.RunsWitness, n.VirtualPriority = isIn(virtual.Holders, h.Name), isIn(virtual.Witnesses, h.Name), r.virtualPriority(h.Name)
 	if n.RunsExternalProxy {
 		n.ProxyVirtual = virtual.HostPort
 	}
+	n.ProxyTLS = r.nodeTLS(n)
 	n.Roles = rolesOf(n)
 	if n.IsEtcd {
 		n.Etcd = LocalEtcd{
@@ -122,13 +123,13 @@ func (r *resolver) proxyListen(n Node) []string {
 	return out
 }
 
-// proxyExternal returns the listening address of a host's proxy at the external address. Whether
+// proxyExternal returns the listening address of a host's proxy at a port of the external address. Whether
 // the host has that address, or another machine translates it, only a run can know.
-func (r *resolver) proxyExternal(n Node) string {
+func (r *resolver) proxyExternal(n Node, port int) string {
 	if _, err := netip.ParseAddr(n.ExternalAddress); err != nil || !n.RunsExternalProxy || n.ExternalAddress == n.IP {
 		return ""
 	}
-	return hostPort(n.ExternalAddress, r.spec.Proxy.Port)
+	return hostPort(n.ExternalAddress, port)
 }
 
 func rolesOf(n Node) []string {

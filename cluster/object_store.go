@@ -130,7 +130,7 @@ func (c *checker) checkObjectStore() {
 // PlainSecrets returns a problem for each value of a cluster that has to be secret and that
 // the inventory does not mark as secret. isSecret reports whether a text is marked.
 func PlainSecrets(c *Cluster, isSecret func(string) bool) Problems {
-	out := slices.Concat(plainRegistryPasswords(c, isSecret), plainProxyPasswords(c, isSecret), plainPeerPasswords(c, isSecret))
+	out := slices.Concat(plainRegistryPasswords(c, isSecret), plainProxyPasswords(c, isSecret), plainProxyKey(c, isSecret), plainPeerPasswords(c, isSecret))
 	if key := c.Etcd.Backup.S3.SecretKey; key != "" && !isSecret(key) {
 		out = append(out, Problem{Code: "plain-secret", Subject: keySecretKey, Message: "the secret key would be visible in output: write !env NAME, which reads it from an environment variable, or !secret TEXT"})
 	}

@@ -57,9 +57,15 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	conf := c.Proxy.Kind + ".conf"
 	if n.RunsProxyPod {
 		proxy = append(proxy, conf)
+		if n.ProxyTLS.Used() {
+			proxy = append(proxy, proxyCertificate)
+		}
 	}
 	if n.RunsExternalProxy {
 		deployer = append(deployer, conf)
+		if n.ProxyTLS.Used() && !n.RunsProxyPod {
+			deployer = append(deployer, proxyCertificate)
+		}
 	}
 	if n.RunsProxyUnit {
 		units = append(units, "deployer-proxy.service")
@@ -120,7 +126,7 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		{Path: dirUnits, Files: "deployer-*.timer", Keep: timers, Units: true},
 		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
 		{Path: dirManifests, Files: "*.yaml", Keep: manifests},
-		{Path: dirProxy, Files: "*.conf", Keep: proxy},
+		{Path: dirProxy, Files: "*", Keep: proxy, Secret: true},
 		{Path: dirDeployer, Files: "*", Keep: deployer, Secret: true},
 		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs, Secret: true},
 		{Path: dirRegistryCA, Files: "*.crt", Keep: authorities},

@@ -83,5 +83,6 @@ func (r *resolver) proxy(size SizeProfile) Proxy {
 		FailTimeout:       shortDuration(p.FailTimeout),
 		WorkerConnections: size.ProxyConnections,
 		Backends:          r.endpoints(r.place.masters, r.spec.API.Port),
+		TLS:               r.proxyTLS(),
 	}
 }

@@ -48,6 +48,7 @@ type ProxySpec struct {
 	MaxFails          int           `yaml:"max_fails" default:"1" doc:"Number of failed connections after which an API server gets no new ones for fail_timeout; of nginx."`
 	FailTimeout       time.Duration `yaml:"fail_timeout" default:"10s" doc:"Time for which a failed API server gets no connections; of nginx."`
 	WorkerConnections int           `yaml:"worker_connections" doc:"Maximum number of connections of one proxy process: of haproxy those of clients, of nginx those to API servers, too; default by size."`
+	TLS               ProxyTLSSpec  `yaml:"tls" doc:"A certificate of your own with which hosts of role proxy end TLS for clients outside of the cluster; of haproxy."`
 }
 
 // NetworkSpec is the `cluster.network:` section.

@@ -28,7 +28,7 @@ func TestEveryKeyDecodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	everyField(t, "cluster", reflect.ValueOf(spec))
-	hosts := fleet(masters(3), minions(3))
+	hosts := append(fleet(masters(3), minions(3)), cluster.Host{Name: "p1", Address: "172.31.9.1", Roles: []string{cluster.RoleProxy}})
 	for i := range hosts {
 		hosts[i].Labels = map[string]string{"rack": "a", "topology.kubernetes.io/zone": "a"}
 	}

@@ -34,6 +34,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkRanges()
 	c.checkNames()
 	c.checkPorts()
+	c.checkProxyTLS()
 	c.checkTimes()
 	c.checkCertificates()
 	c.checkNetwork()

@@ -22,6 +22,7 @@ func (c *checker) checkPorts() {
 	okAPI := valid("cluster.api.port", c.spec.API.Port)
 	valid("cluster.api.virtual_ip.witness_port", c.spec.API.VirtualIP.WitnessPort)
 	okProxy := c.spec.Proxy.Port == 0 || valid("cluster.proxy.port", proxy)
+	okProxy = (!c.spec.Proxy.TLS.Used() || valid("cluster.proxy.tls.port", c.spec.Proxy.TLS.Port)) && okProxy
 	metrics, okMetrics := urlPort(c.spec.Etcd.MetricsURL)
 	if !okMetrics {
 		c.add("bad-url", "cluster.etcd.metrics_url", "%q is not an address such as http://127.0.0.1:2381", c.spec.Etcd.MetricsURL)
@@ -83,6 +84,9 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	}
 	if h.has(RoleProxy) {
 		out = append(out, port{"cluster.proxy.port", "the API proxy", proxy})
+		if c.spec.Proxy.TLS.Used() {
+			out = append(out, port{"cluster.proxy.tls.port", "the API proxy with a certificate of your own", c.spec.Proxy.TLS.Port})
+		}
 	}
 	return out
 }

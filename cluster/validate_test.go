@@ -256,6 +256,22 @@ var brokenClusters = []struct {
 	{"pools that overlap", calico(func(n *cluster.NetworkSpec) {
 		n.Calico.Pools = []cluster.CalicoPool{{Name: "a", CIDR: "10.244.8.0/24"}}
 	}), "overlap cluster.network.calico.pools.a", "pod_cidr"},
+	{"a key without a certificate", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.TLS.PrivateKey = "k" }, "missing-certificate cluster.proxy.tls.certificate", "no certificate"},
+	{"TLS of nginx", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Proxy.Kind, s.Proxy.TLS = "nginx", cluster.ProxyTLSSpec{Certificate: "c", PrivateKey: "k"}
+		*h = append(*h, cluster.Host{Name: "p1", Address: "172.31.1.9", Roles: []string{"proxy"}})
+	}, "tls-of-nginx cluster.proxy.tls", "proxy.kind: haproxy"},
+	{"TLS without proxies", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Proxy.TLS = cluster.ProxyTLSSpec{Certificate: "c", PrivateKey: "k"}
+	}, "unused-tls cluster.proxy.tls", "role proxy"},
+	{"TLS without a key", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Proxy.TLS = cluster.ProxyTLSSpec{Certificate: "c"}
+		*h = append(*h, cluster.Host{Name: "p1", Address: "172.31.1.9", Roles: []string{"proxy"}})
+	}, "missing-key cluster.proxy.tls.private_key", "private_key_file"},
+	{"TLS on the port of the proxy", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Proxy.TLS = cluster.ProxyTLSSpec{Certificate: "c", PrivateKey: "k", Port: 6443}
+		*h = append(*h, cluster.Host{Name: "p1", Address: "172.31.1.9", Roles: []string{"proxy"}})
+	}, "port-clash cluster.proxy.tls.port", "6443"},
 	{"Calico without v", func(s *cluster.Spec, _ *[]cluster.Host) { s.Versions.Calico = "3.31.7" }, "bad-version cluster.versions.calico", "v1.2.3"},
 	{"negative mesh", func(s *cluster.Spec, _ *[]cluster.Host) { s.Network.MeshBelow = -1 }, "bad-mesh cluster.network.mesh_below", "-1"},
 

@@ -149,6 +149,9 @@ func (p *Project) resolve(spec ArtifactsSpec) (err error) {
 	if err := p.readExternalAuthorities(time.Now()); err != nil {
 		return AsUserError(err)
 	}
+	if err := p.checkProxyCertificate(time.Now()); err != nil {
+		return AsUserError(err)
+	}
 	if err := componentErrors(p.Inventory, componentconfig.Check(p.Cluster)); err != nil {
 		return AsUserError(err)
 	}

@@ -39,6 +39,7 @@ func goldenHosts() map[string][]string {
 		"calico-dual-stack": {"n1"},
 		"calico-ipv6":       {"m1"},
 		"ipv6-first":        {"n1"},
+		"proxy-tls":         {"m1", "p1"},
 		"ipv6":              {"m1", "n1", "p1"},
 	}
 }

@@ -1,6 +1,7 @@
 package roles_test
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,9 @@ func readable(file, text string) error {
 			return errors.New("no certificate in it")
 		}
 		return nil
+	case ext == ".pem":
+		_, err := tls.X509KeyPair([]byte(text), []byte(text))
+		return err
 	case ext == ".conf", ext == ".nft":
 		return balanced(text)
 	}

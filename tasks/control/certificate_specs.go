@@ -45,6 +45,6 @@ func specOf(cert cluster.Certificate) keyring.Certificate {
 func shareOf(c *cluster.Cluster) func(host string) keyring.Share {
 	return func(host string) keyring.Share {
 		n := c.Nodes[host]
-		return keyring.Share{Master: n.RunsAPIServer, Etcd: n.IsEtcd, Node: n.IsNode, Calico: c.UsesCalicoEtcd(n)}
+		return keyring.Share{Master: n.RunsAPIServer, Etcd: n.IsEtcd, API: n.IsNode || n.ProxyTLS.Used(), Calico: c.UsesCalicoEtcd(n)}
 	}
 }

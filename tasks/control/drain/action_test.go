@@ -66,7 +66,7 @@ func newTestCluster(t *testing.T, check bool) *testCluster {
 				return engine.Result{}, errors.New("no route to m1")
 			}
 			files := map[string]any{}
-			for _, f := range keys.Share(keyring.Share{Master: true, Etcd: true, Node: true}) {
+			for _, f := range keys.Share(keyring.Share{Master: true, Etcd: true, API: true}) {
 				files[f.Path] = f.Content
 			}
 			return engine.Result{Output: engine.Output{"files": files}}, nil

@@ -24,12 +24,12 @@ func TestBGPPassword(t *testing.T) {
 	if err != nil || len(made) != 0 || old.BGPPassword() != "" {
 		t.Errorf("an existing cluster without password: created %v, %v", made, err)
 	}
-	for _, f := range old.Share(Share{Master: true, Node: true}) {
+	for _, f := range old.Share(Share{Master: true, API: true}) {
 		if f.Path == BGPPassword {
 			t.Error("its masters get an empty file")
 		}
 	}
-	for _, f := range keys.Share(Share{Node: true, Etcd: true}) {
+	for _, f := range keys.Share(Share{API: true, Etcd: true}) {
 		if f.Path == BGPPassword {
 			t.Error("hosts that are no masters get the masters' file")
 		}

@@ -216,7 +216,7 @@ func TestOptionalAuthority(t *testing.T) {
 	if own.Trusts(other.Cert) || other.Trusts(own.Cert) {
 		t.Error("the two authorities of etcd trust each other")
 	}
-	for _, share := range []Share{{Node: true, Calico: true}, {Etcd: true, Calico: true}} {
+	for _, share := range []Share{{API: true, Calico: true}, {Etcd: true, Calico: true}} {
 		for _, f := range keys.Share(share) {
 			if f.Secret {
 				t.Errorf("%+v gets %s", share, f.Path)

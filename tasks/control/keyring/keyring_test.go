@@ -162,10 +162,10 @@ func TestShareReturnsOnlyTheFilesOfTheRoles(t *testing.T) {
 		want  []string
 	}{
 		{Share{}, nil},
-		{Share{Node: true}, []string{ClusterCert}},
+		{Share{API: true}, []string{ClusterCert}},
 		{Share{Etcd: true}, []string{EtcdCert}},
-		{Share{Etcd: true, Node: true}, []string{EtcdCert, ClusterCert}},
-		{Share{Master: true, Etcd: true, Node: true}, slices.Insert(Paths(), len(Paths())-1, ClusterSigning)},
+		{Share{Etcd: true, API: true}, []string{EtcdCert, ClusterCert}},
+		{Share{Master: true, Etcd: true, API: true}, slices.Insert(Paths(), len(Paths())-1, ClusterSigning)},
 	} {
 		var got []string
 		for _, f := range keys.Share(c.share) {

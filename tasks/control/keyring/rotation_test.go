@@ -249,7 +249,7 @@ func (w *world) masters() map[string]Files {
 // write writes the files of a host as the module ca_files does; the process is killed
 // after n files.
 func (w *world) write(host string, keys *Keys, n int) {
-	for _, f := range keys.Share(Share{Master: host[0] == 'm', Node: true}) {
+	for _, f := range keys.Share(Share{Master: host[0] == 'm', API: true}) {
 		if n--; n < 0 {
 			return
 		}

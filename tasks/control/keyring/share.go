@@ -4,7 +4,7 @@ package keyring
 type Share struct {
 	Master bool // the host runs an API server: it needs all files
 	Etcd   bool // the host runs an etcd member: it trusts the etcd authority
-	Node   bool // the host runs a kubelet: it trusts the cluster's authority
+	API    bool // the host connects to the API: it trusts the cluster's authority
 	Calico bool // the host runs a member or a client of the etcd cluster of Calico
 }
 
@@ -18,15 +18,16 @@ type File struct {
 
 // Share returns the files for a host, in the order in which the host must write them. A
 // host gets only the files that its roles need: masters all files, members of etcd the
-// certificate of the etcd authority, nodes the certificate of the cluster authority, members and
-// clients of the etcd cluster of Calico that of its authority, and proxies nothing.
+// certificate of the etcd authority, nodes and proxies that end TLS the certificate of the
+// cluster authority, members and clients of the etcd cluster of Calico that of its authority, and
+// other proxies nothing.
 func (k *Keys) Share(s Share) []File {
 	var out []File
 	files := k.written()
 	for _, path := range writtenPaths() {
 		needed := s.Master ||
 			s.Etcd && path == EtcdCert ||
-			s.Node && path == ClusterCert ||
+			s.API && path == ClusterCert ||
 			s.Calico && path == EtcdCalicoCert
 		if !needed || files[path] == nil {
 			continue

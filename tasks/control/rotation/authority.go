@@ -144,7 +144,7 @@ func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext,
 	for _, host := range c.Order {
 		n := c.Nodes[host]
 		switch {
-		case !n.IsNode && !n.IsEtcd:
+		case !n.IsNode && !n.IsEtcd && !n.ProxyTLS.Used():
 		case actionctx.Registered(actx, host, a.Begun) == nil:
 			absent = append(absent, host)
 		case a.Step != stepAdd && actionctx.Registered(actx, host, a.Done) == nil:
@@ -159,8 +159,11 @@ func (a *Authority) requireHosts(ctx context.Context, actx engine.ActionContext,
 		return nil
 	}
 	for _, host := range absent {
-		if c.Nodes[host].IsEtcd {
+		switch n := c.Nodes[host]; {
+		case n.IsEtcd:
 			return fmt.Errorf("%s cannot be reached: a rotation needs every master and every member of etcd", host)
+		case n.ProxyTLS.Used() && !n.IsNode:
+			return fmt.Errorf("%s cannot be reached: a rotation needs every host that ends TLS for clients (proxy.tls), because it would accept no API server afterwards; repair it, or take its role away", host)
 		}
 	}
 	if err := requireAllServers(ctx, actx, c, a.Found); err != nil || len(absent) == 0 {
