@@ -39,8 +39,7 @@ func (r *resolver) etcdCalico() *Etcd {
 	e.DataDir, e.Token, e.MetricsURL = s.DataDir, r.spec.Name+"-calico", s.MetricsURL
 	e.Authority, e.User = AuthorityEtcdCalico, EtcdRoot
 	e.CA, e.ClientCert, e.ClientKey = CAPath(AuthorityEtcdCalico), pki(certificateEtcdRoot+".crt"), pki(certificateEtcdRoot+".key")
-	e.Backup = r.spec.Etcd.Backup
-	e.Backup.Schedule, e.Backup.Recipients, e.Backup.S3 = "never", []string{}, ObjectStore{}
+	e.Backup = r.spec.Etcd.Backup.onDemand()
 	return &e
 }
 
@@ -49,12 +48,7 @@ func (r *resolver) calicoMember(n Node) *LocalEtcd {
 	if !r.spec.Network.usesEtcd() {
 		return nil
 	}
-	return &LocalEtcd{
-		Name:      n.Name,
-		ClientURL: httpsURL(n.IP, portCalicoClient),
-		PeerURL:   httpsURL(n.IP, portCalicoPeer),
-		User:      UserEtcd,
-	}
+	return memberOn(n, portCalicoClient, portCalicoPeer)
 }
 
 // addCalicoEtcd adds the flags and directories of the host's member of Calico's etcd cluster.

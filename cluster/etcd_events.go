@@ -69,8 +69,7 @@ func (r *resolver) etcdEvents() *Etcd {
 	}
 	e := r.etcdMembers(portEventsClient, portEventsPeer)
 	e.DataDir, e.Token, e.MetricsURL = s.DataDir, r.spec.Name+"-events", s.MetricsURL
-	e.Backup = r.spec.Etcd.Backup
-	e.Backup.Schedule, e.Backup.Recipients, e.Backup.S3 = "never", []string{}, ObjectStore{}
+	e.Backup = r.spec.Etcd.Backup.onDemand()
 	return &e
 }
 
@@ -79,12 +78,7 @@ func (r *resolver) eventsMember(n Node) *LocalEtcd {
 	if !r.spec.Etcd.Events.Enabled {
 		return nil
 	}
-	return &LocalEtcd{
-		Name:      n.Name,
-		ClientURL: httpsURL(n.IP, portEventsClient),
-		PeerURL:   httpsURL(n.IP, portEventsPeer),
-		User:      UserEtcd,
-	}
+	return memberOn(n, portEventsClient, portEventsPeer)
 }
 
 // addEvents adds the flags and directories of the host's member of events.

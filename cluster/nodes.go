@@ -48,12 +48,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	n.ProxyTLS = r.nodeTLS(n)
 	n.Roles = rolesOf(n)
 	if n.IsEtcd {
-		n.Etcd = LocalEtcd{
-			Name:      h.Name,
-			ClientURL: httpsURL(n.IP, portEtcdClient),
-			PeerURL:   httpsURL(n.IP, portEtcdPeer),
-			User:      UserEtcd,
-		}
+		n.Etcd = *memberOn(n, portEtcdClient, portEtcdPeer)
 		n.EtcdEvents, n.EtcdCalico = r.eventsMember(n), r.calicoMember(n)
 	}
 	if n.IsNode {

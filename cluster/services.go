@@ -70,6 +70,11 @@ func (r *resolver) etcdMembers(client, peer int) Etcd {
 	return e
 }
 
+// memberOn returns the member of an etcd cluster on a host, with its ports.
+func memberOn(n Node, client, peer int) *LocalEtcd {
+	return &LocalEtcd{Name: n.Name, ClientURL: httpsURL(n.IP, client), PeerURL: httpsURL(n.IP, peer), User: UserEtcd}
+}
+
 func (r *resolver) proxy(size SizeProfile) Proxy {
 	p := r.spec.Proxy
 	return Proxy{

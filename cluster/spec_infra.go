@@ -38,6 +38,12 @@ type EtcdBackup struct {
 // Scheduled reports whether the members save snapshots by themselves.
 func (b EtcdBackup) Scheduled() bool { return b.Schedule != "never" }
 
+// onDemand returns the settings for an etcd cluster of which only commands save snapshots.
+func (b EtcdBackup) onDemand() EtcdBackup {
+	b.Schedule, b.Recipients, b.S3 = "never", []string{}, ObjectStore{}
+	return b
+}
+
 // ProxySpec is the `cluster.proxy:` section.
 type ProxySpec struct {
 	Kind              string        `yaml:"kind" enum:"haproxy,nginx" default:"haproxy" doc:"Program that forwards connections to the API servers. haproxy asks each API server for /readyz, and leaves a master that vanished within ten seconds. nginx notices only that a connection fails: connections to a master that vanished stay until their clients give up, and an API server that starts gets requests before it is ready. A cluster that runs nginx keeps it: name the kind there."`
