@@ -2,7 +2,6 @@ package project
 
 import (
 	"errors"
-	"path/filepath"
 	"time"
 
 	"deployer/cluster"
@@ -41,18 +40,6 @@ func readProxyCertificate(inv *inventory.Inventory, s *cluster.ProxyTLSSpec, fil
 		inv.AddSecret(s.PrivateKey)
 	}
 	return nil
-}
-
-// readBeside reads a file whose path is relative to the inventory.
-func readBeside(inv *inventory.Inventory, file string, files sourceFiles) (string, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(inv.Dir, file)
-	}
-	content, err := files.readFile(file)
-	if errors.Is(err, ErrOutside) {
-		return placeholder, nil
-	}
-	return string(content), err
 }
 
 // checkProxyCertificate checks the certificate with which proxies end TLS, unless a part of it is known to

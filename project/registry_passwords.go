@@ -3,17 +3,12 @@ package project
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"deployer/cluster"
 	"deployer/images"
 	"deployer/inventory"
 )
-
-// placeholder stands for the content of a file that is not read.
-const placeholder = "placeholder"
 
 // readRegistryPasswords replaces password_file of the credentials of registries by the first
 // line of the file, which becomes a secret of the inventory. A file that files may not open
@@ -45,24 +40,15 @@ func readRegistryPasswords(inv *inventory.Inventory, spec *cluster.Spec, files s
 // readPassword returns the first line of a file whose path is relative to the inventory. An
 // empty line is an error.
 func readPassword(inv *inventory.Inventory, file string, files sourceFiles) (string, error) {
-	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		file = filepath.Join(home, rest)
+	file, err := pathBeside(inv, file)
+	if err != nil {
+		return "", err
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(inv.Dir, file)
-	}
-	content, err := files.readFile(file)
-	switch {
-	case errors.Is(err, ErrOutside):
-		return placeholder, nil
-	case err != nil:
+	content, err := readBeside(inv, file, files)
+	if err != nil {
 		return "", fmt.Errorf("reading the password: %w", err)
 	}
-	line, _, _ := strings.Cut(string(content), "\n")
+	line, _, _ := strings.Cut(content, "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
 		return "", fmt.Errorf("%s: its first line is empty: write the password there", file)
 	}
