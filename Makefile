@@ -205,7 +205,11 @@ e2e-own-networks: build packages ## kube-router, Calico's own manifests and the 
 	bin/deployer artifacts build --with calico --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_OWN)' ./test/networks
 
-.PHONY: e2e-etcd
+.PHONY: e2e-etcd e2e-dns
+e2e-dns: build packages ## cluster DNS and kube-proxy on real hosts, changed while pods resolve names (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 60m ./test/dns
+
 e2e-etcd: build packages ## the etcd cluster of events: installed, broken, restored, moved away and back, beside clients (needs root)
 	bin/deployer artifacts build
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd

@@ -62,24 +62,6 @@ type VersionSet struct {
 	Calico     string `json:"calico"`      // version of Calico's images, of calicoctl and of the custom resource definitions, with a leading v
 }
 
-// DNS is the DNS server inside the cluster.
-type DNS struct {
-	Domain           string   `json:"domain"`             // domain of the names of Services
-	FormerDomains    []string `json:"former_domains"`     // domains that the cluster had before, whose names are still answered and whose tokens are accepted
-	IP               string   `json:"ip"`                 // address of the Service kube-dns
-	IPs              []string `json:"ips"`                // addresses of the Service kube-dns, one for each family
-	Replicas         int      `json:"replicas"`           // number of CoreDNS pods
-	CacheSeconds     int      `json:"cache_seconds"`      // maximum time in seconds for which an answer is cached
-	CacheSize        int      `json:"cache_size"`         // number of cached answers, for successes and for denials each
-	MaxConcurrent    int      `json:"max_concurrent"`     // maximum number of queries that one pod forwards at the same time
-	MemoryRequestMiB int      `json:"memory_request_mib"` // memory request of each pod, in MiB
-	MemoryLimitMiB   int      `json:"memory_limit_mib"`   // memory limit of each pod, in MiB
-	Upstreams        []string `json:"upstreams"`          // addresses of the servers for other domains; empty: those of the node's /etc/resolv.conf
-}
-
-// domains returns the domain of the cluster and those that it had before.
-func (d DNS) domains() []string { return append([]string{d.Domain}, d.FormerDomains...) }
-
 // API is the Kubernetes API from the clients' view.
 type API struct {
 	Port      int        `json:"port"`      // port of every API server, and of the local proxy in front of the API servers

@@ -46,15 +46,6 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-func (d DNSSpec) withDefaults() DNSSpec {
-	d.Domain = cmp.Or(d.Domain, "cluster.local")
-	// 30 s is what kubeadm's Corefile caches.
-	d.CacheTTL = cmp.Or(d.CacheTTL, 30*time.Second)
-	// 9984 is CoreDNS' own default capacity: coredns.io/plugins/cache.
-	d.CacheSize = cmp.Or(d.CacheSize, 9984)
-	return d
-}
-
 func (a APISpec) withDefaults() APISpec {
 	a.Port = cmp.Or(a.Port, 6443)
 	a.PodSecurity = a.PodSecurity.withDefaults()

@@ -133,32 +133,6 @@ func (s SizeProfile) explainProxy(rules SizeProfile, masters int) []Explanation 
 	}
 }
 
-// explainDNS explains the settings of cluster DNS.
-func (c *Cluster) explainDNS() []Explanation {
-	const scaling = "github.com/coredns/deployment, Scaling_CoreDNS.md: (pods + services) / 1000 + 54 MB"
-	d, s := c.DNS, c.Size
-	return []Explanation{
-		Explanation{
-			Setting: "dns.replicas", Value: strconv.Itoa(d.Replicas), Default: "2", Override: "cluster.dns.replicas",
-			Reason: "one pod for 16 nodes that take pods, two at least; one on a single node",
-			Source: "cluster/addons/dns-horizontal-autoscaler of Kubernetes",
-		}.bySize(strconv.Itoa(s.DNSReplicas)),
-		Explanation{
-			Setting: "dns.max_concurrent", Value: strconv.Itoa(d.MaxConcurrent), Default: "1000", Override: "cluster.dns.max_concurrent",
-			Reason: "queries that wait upstream, 2 kB each; all nodes ask again at once when an upstream server comes back",
-			Source: "coredns.io/plugins/forward; 1000 is kubeadm's",
-		}.bySize(strconv.Itoa(s.DNSMaxConcurrent)),
-		Explanation{
-			Setting: "dns.memory_request", Value: mebibytes(d.MemoryRequestMiB), Default: "70 MiB", Override: "cluster.dns.memory_limit_mib",
-			Reason: fmt.Sprintf("every Service and pod of %s, each full", nodesText(s.Nodes)), Source: scaling,
-		}.bySize(mebibytes(s.DNSMemoryRequestMiB)),
-		Explanation{
-			Setting: "dns.memory_limit", Value: mebibytes(d.MemoryLimitMiB), Default: "170 MiB", Override: "cluster.dns.memory_limit_mib",
-			Reason: "half more than the request, for the moment of a full resync", Source: scaling,
-		}.bySize(mebibytes(s.DNSMemoryLimitMiB)),
-	}
-}
-
 // explainRanges explains the range of pods.
 func (c *Cluster) explainRanges() Explanation {
 	return Explanation{

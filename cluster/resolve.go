@@ -95,7 +95,7 @@ func (r *resolver) clusterWide() {
 		Minions:      orEmpty(r.place.minions),
 		NodeNames:    orEmpty(r.place.nodes),
 		Proxies:      orEmpty(r.place.proxies),
-		DNS:          size.dns(s.DNS, nthAddresses(services, 10)),
+		DNS:          r.dns(size, nthAddresses(services, 10)),
 		Size:         size,
 		API:          r.api(),
 		Etcd:         r.etcd(),

@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // The size profiles. With auto the number of nodes decides.
 const (
@@ -31,6 +28,7 @@ type SizeProfile struct {
 	ProxyCheckInterval  time.Duration `json:"-"`
 	DNSReplicas         int           `json:"dns_replicas"`           // number of CoreDNS pods
 	DNSMaxConcurrent    int           `json:"dns_max_concurrent"`     // maximum number of queries that one CoreDNS pod forwards at the same time
+	DNSCacheSize        int           `json:"dns_cache_size"`         // number of cached answers of one CoreDNS pod, for successes and for denials each
 	DNSMemoryRequestMiB int           `json:"dns_memory_request_mib"` // memory request of each CoreDNS pod, in MiB
 	DNSMemoryLimitMiB   int           `json:"dns_memory_limit_mib"`   // memory limit of each CoreDNS pod, in MiB
 }
@@ -47,7 +45,7 @@ func profileOf(name string, nodes, dnsNodes, maxPods int) SizeProfile {
 	p := controlProfile(sizeName(name, nodes))
 	p.Nodes = nodes
 	p.DNSReplicas = dnsReplicas(dnsNodes)
-	p.DNSMemoryRequestMiB, p.DNSMemoryLimitMiB = dnsMemory(nodes, maxPods)
+	p.DNSMemoryRequestMiB, p.DNSMemoryLimitMiB = dnsMemory(p.Name, nodes, maxPods)
 	return p
 }
 
@@ -89,7 +87,9 @@ func sizeName(name string, nodes int) string {
 // cost each API server 200 handshakes per second.
 //
 // DNS: CoreDNS needs about 2 kB for each query that waits upstream
-// (coredns.io/plugins/forward, max_concurrent); 1000 is kubeadm's figure.
+// (coredns.io/plugins/forward, max_concurrent); 1000 is kubeadm's figure. 9984 is
+// the capacity of CoreDNS' cache (coredns.io/plugins/cache); xlarge has the figure of
+// Mirantis' test with 1000 nodes (docs/decisions/2026-11-28-cluster-dns.md).
 func controlProfile(name string) SizeProfile {
 	// The controller manager asks about a hundred things while its controllers
 	// start. With Kubernetes' own rate of 20 and burst of 30 that takes 3.9 s, with
@@ -98,7 +98,7 @@ func controlProfile(name string) SizeProfile {
 	small := SizeProfile{
 		Name: SizeSmall, RequestsInflight: 400, MutatingInflight: 200,
 		ControllerQPS: 20, ControllerBurst: 200, SchedulerQPS: 50, SchedulerBurst: 100,
-		EtcdQuotaBytes: 2 * gib, ProxyConnections: 1024, ProxyCheckInterval: 2 * time.Second, DNSMaxConcurrent: 1000,
+		EtcdQuotaBytes: 2 * gib, ProxyConnections: 1024, ProxyCheckInterval: 2 * time.Second, DNSMaxConcurrent: 1000, DNSCacheSize: 9984,
 	}
 	switch name {
 	case SizeMedium:
@@ -117,48 +117,8 @@ func controlProfile(name string) SizeProfile {
 		small.RequestsInflight, small.MutatingInflight = 1500, 500
 		small.ControllerQPS, small.ControllerBurst = 200, 400
 		small.SchedulerQPS, small.SchedulerBurst = 200, 400
-		small.ProxyConnections, small.DNSMaxConcurrent = 16384, 4000
+		small.ProxyConnections, small.DNSMaxConcurrent, small.DNSCacheSize = 16384, 4000, 10000
 		small.ProxyCheckInterval = 5 * time.Second
 	}
 	return small
-}
-
-// dnsReplicas is one pod for 16 nodes and at least two, the default of the DNS
-// autoscaler (cluster/addons/dns-horizontal-autoscaler); one when there is only
-// one node to run on.
-func dnsReplicas(nodes int) int {
-	if nodes <= 1 {
-		return 1
-	}
-	return max(2, (nodes+15)/16)
-}
-
-// dnsMemory is the request and the limit of a CoreDNS pod in MiB. CoreDNS holds
-// every Service and Pod that it answers for: (pods + services) / 1000 + 54 MB
-// with its default settings (coredns/deployment, Scaling_CoreDNS.md). Pods are
-// counted as if every node were full, up to the 150000 that Kubernetes is built
-// for, and services as a tenth of them. The limit leaves half as much again for
-// the moment of a full resync; 70 and 170 are kubeadm's figures and the floor.
-func dnsMemory(nodes, maxPods int) (request, limit int) {
-	pods := min(nodes*maxPods, 150000)
-	need := (pods+pods/10)/1000 + 54
-	return max(70, need), max(170, need+need/2)
-}
-
-// dns resolves the DNS section against the profile.
-func (p SizeProfile) dns(spec DNSSpec, ips []string) DNS {
-	limit := cmp.Or(spec.MemoryLimit, p.DNSMemoryLimitMiB)
-	return DNS{
-		Domain:           spec.Domain,
-		FormerDomains:    append([]string{}, spec.FormerDomains...),
-		IP:               ips[0],
-		IPs:              ips,
-		Replicas:         cmp.Or(spec.Replicas, p.DNSReplicas),
-		CacheSeconds:     int(spec.CacheTTL.Seconds()),
-		CacheSize:        spec.CacheSize,
-		MaxConcurrent:    cmp.Or(spec.MaxConcurrent, p.DNSMaxConcurrent),
-		MemoryRequestMiB: min(p.DNSMemoryRequestMiB, limit),
-		MemoryLimitMiB:   limit,
-		Upstreams:        append([]string{}, spec.Upstreams...),
-	}
 }

@@ -12,7 +12,7 @@ func TestSizeProfile(t *testing.T) {
 		name                    string
 	}{
 		{1, 1, 170, "small"}, {10, 2, 170, "small"}, {11, 2, 170, "medium"}, {100, 7, 170, "medium"},
-		{500, 32, 171, "large"}, {501, 32, 171, "xlarge"}, {1000, 63, 262, "xlarge"}, {5000, 313, 328, "xlarge"},
+		{500, 32, 171, "large"}, {501, 32, 512, "xlarge"}, {1000, 32, 512, "xlarge"}, {5000, 32, 512, "xlarge"},
 	}
 	for _, tc := range cases {
 		c := mustResolve(t, cluster.Spec{PodCIDR: "10.128.0.0/11"}, fleet(masters(1), minions(tc.nodes-1)))
@@ -32,7 +32,7 @@ func TestSizeGrows(t *testing.T) {
 			s.SchedulerQPS >= last.SchedulerQPS && s.SchedulerBurst >= last.SchedulerBurst &&
 			s.EtcdQuotaBytes >= last.EtcdQuotaBytes && s.ProxyConnections >= last.ProxyConnections &&
 			s.ProxyCheckInterval >= last.ProxyCheckInterval && s.DNSReplicas >= last.DNSReplicas && s.DNSMaxConcurrent >= last.DNSMaxConcurrent &&
-			s.DNSMemoryLimitMiB >= last.DNSMemoryLimitMiB
+			s.DNSMemoryLimitMiB >= last.DNSMemoryLimitMiB && s.DNSCacheSize >= last.DNSCacheSize
 		if !grows {
 			t.Errorf("%d nodes get less than fewer nodes: %+v after %+v", n, s, last)
 		}

@@ -48,18 +48,6 @@ type Versions struct {
 	Calico     string `yaml:"calico" doc:"Version of Calico, for clusters whose network plugin it is; default: that of the catalogue for the Kubernetes version."`
 }
 
-// DNSSpec is the `cluster.dns:` section.
-type DNSSpec struct {
-	Domain        string        `yaml:"domain" default:"cluster.local" doc:"Domain of the cluster. A cluster in use changes it only with former_domains."`
-	FormerDomains []string      `yaml:"former_domains" doc:"Domains that the cluster had before: their names are still answered, and tokens of service accounts that were issued under them are still accepted. Take one out when no pod is left that was started under it."`
-	Replicas      int           `yaml:"replicas" doc:"Number of CoreDNS pods; default by size."`
-	CacheTTL      time.Duration `yaml:"cache_ttl" default:"30s" doc:"Maximum time for which an answer is cached."`
-	CacheSize     int           `yaml:"cache_size" default:"9984" doc:"Number of cached answers, for successes and for denials each."`
-	MaxConcurrent int           `yaml:"max_concurrent" doc:"Queries forwarded at the same time by each CoreDNS pod; default by size."`
-	Upstreams     []string      `yaml:"upstreams" doc:"Servers for names outside of the cluster; default: those of the node's /etc/resolv.conf."`
-	MemoryLimit   int           `yaml:"memory_limit_mib" doc:"Memory limit of each CoreDNS pod in MiB; default by size."`
-}
-
 // APISpec is the `cluster.api:` section.
 type APISpec struct {
 	Port  int       `yaml:"port" default:"6443" doc:"Port of the API server, and of the local proxy in front of it."`

@@ -49,9 +49,12 @@ func (c *checker) checkPlainValues() {
 		lowest int64
 	}{
 		{"cluster.dns.replicas", int64(c.spec.DNS.Replicas), 0},
-		{"cluster.dns.cache_size", int64(c.spec.DNS.CacheSize), 1},
+		{"cluster.dns.cache_size", int64(c.spec.DNS.CacheSize), 0},
 		{"cluster.dns.max_concurrent", int64(c.spec.DNS.MaxConcurrent), 0},
+		{"cluster.dns.memory_request_mib", int64(c.spec.DNS.MemoryRequest), 0},
 		{"cluster.dns.memory_limit_mib", int64(c.spec.DNS.MemoryLimit), 0},
+		{"cluster.dns.cpu_request_millicores", int64(c.spec.DNS.CPURequest), 0},
+		{"cluster.dns.cpu_limit_millicores", int64(c.spec.DNS.CPULimit), 0},
 		{"cluster.etcd.snapshot_count", int64(c.spec.Etcd.SnapshotCount), 1},
 		{"cluster.etcd.quota_backend_bytes", c.spec.Etcd.QuotaBackendBytes, 0},
 		{"cluster.etcd.backup.keep", int64(c.spec.Etcd.Backup.Keep), 1},

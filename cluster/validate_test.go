@@ -174,6 +174,41 @@ var brokenClusters = []struct {
 	{"bad name", func(s *cluster.Spec, _ *[]cluster.Host) { s.Name = "My Cluster" }, "bad-name cluster.name", "small letters"},
 	{"bad domain", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Domain = "cluster..local" }, "bad-domain cluster.dns.domain", "cluster.local"},
 	{"bad upstream", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Upstreams = []string{"dns.example"} }, "bad-upstream cluster.dns.upstreams", "10.0.0.2:53"},
+	{"server of a stub domain", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.StubDomains = map[string][]string{"corp.example": {"dns.example"}}
+	}, "bad-upstream cluster.dns.stub_domains.corp.example", "10.0.0.2:53"},
+	{"too many upstreams", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Upstreams = slices.Repeat([]string{"10.0.0.2"}, 16) }, "bad-upstream cluster.dns.upstreams", "at most 15"},
+	{"stub domain without servers", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.StubDomains = map[string][]string{"corp.example": nil} }, "bad-stub-domain cluster.dns.stub_domains", "no server"},
+	{"stub domain that is none", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.StubDomains = map[string][]string{"corp..example": {"10.0.0.2"}}
+	}, "bad-stub-domain cluster.dns.stub_domains", "corp.example"},
+	{"stub domain in the cluster", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.StubDomains = map[string][]string{"svc.cluster.local": {"10.0.0.2"}}
+	}, "bad-stub-domain cluster.dns.stub_domains", "answers itself"},
+	{"name with a fixed address", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Hosts = map[string][]string{"*.example": {"10.0.0.2"}} }, "bad-dns-host cluster.dns.hosts", "registry.corp.example"},
+	{"name without an address", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.Hosts = map[string][]string{"a.example": nil} }, "bad-dns-host cluster.dns.hosts", "no address"},
+	{"fixed address that is none", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Hosts = map[string][]string{"a.example": {"b.example"}}
+	}, "bad-dns-host cluster.dns.hosts", "not an IP address"},
+	{"rewrite of an unknown kind", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Rewrites = []cluster.DNSRewrite{{Match: "glob", From: "a", To: "b"}}
+	}, "unknown-match cluster.dns.rewrites", "suffix"},
+	{"rewrite that is more than words", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Rewrites = []cluster.DNSRewrite{{From: "a.example", To: "b.example } forward"}}
+	}, "bad-rewrite cluster.dns.rewrites", "one word"},
+	{"rewrite to itself", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Rewrites = []cluster.DNSRewrite{{From: "a.example", To: "a.example"}}
+	}, "bad-rewrite cluster.dns.rewrites", "itself"},
+	{"rewrite of no name", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Rewrites = []cluster.DNSRewrite{{From: ".example", To: "b.example"}}
+	}, "bad-rewrite cluster.dns.rewrites", "match: suffix"},
+	{"rewrite by a broken expression", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.Rewrites = []cluster.DNSRewrite{{Match: "regex", From: "(.*", To: "b.example"}}
+	}, "bad-rewrite cluster.dns.rewrites", "regular expression"},
+	{"plugins that end the server", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraPlugins = "log\n}\nexample.com {" }, "bad-corefile cluster.dns.extra_plugins", "line 2"},
+	{"plugins with an open block", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraPlugins = "log {\n  class error" }, "bad-corefile cluster.dns.extra_plugins", "no }"},
+	{"plugins outside of a server", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraServers = "a.example {\n  log\n}\nlog" }, "bad-corefile cluster.dns.extra_servers", "line 4"},
+	{"memory of DNS", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.MemoryRequest, s.DNS.MemoryLimit = 200, 100 }, "bad-resources cluster.dns.memory_request_mib", "memory_limit_mib"},
 	{"bad san", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.SANs = []string{"https://x"} }, "bad-san cluster.api.sans", "neither"},
 	{"a check of the proxy that is too slow", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.CheckInterval = time.Minute }, "bad-time cluster.proxy.check_interval", "500ms and 5s"},
 	{"unknown proxy", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.Kind = "envoy" }, "unknown-proxy cluster.proxy.kind", "nginx, haproxy"},

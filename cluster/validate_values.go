@@ -14,24 +14,7 @@ func (c *checker) checkNames() {
 	if !dnsLabel.MatchString(c.spec.Name) {
 		c.add("bad-name", "cluster.name", "%q is not a name: use small letters, digits and dashes, at most 63", c.spec.Name)
 	}
-	if !isDomain(c.spec.DNS.Domain) {
-		c.add("bad-domain", "cluster.dns.domain", "%q is not a domain such as cluster.local", c.spec.DNS.Domain)
-	}
-	for i, d := range c.spec.DNS.FormerDomains {
-		switch {
-		case !isDomain(d):
-			c.add("bad-domain", "cluster.dns.former_domains", "%q is not a domain such as cluster.local", d)
-		case d == c.spec.DNS.Domain || slices.Contains(c.spec.DNS.FormerDomains[:i], d):
-			c.add("duplicate-domain", "cluster.dns.former_domains", "%s is the present domain or named twice: take it out", d)
-		}
-	}
-	for _, u := range c.spec.DNS.Upstreams {
-		if _, err := netip.ParseAddr(u); err != nil {
-			if _, err := netip.ParseAddrPort(u); err != nil {
-				c.add("bad-upstream", "cluster.dns.upstreams", "%q is not the address of a DNS server, such as 10.0.0.2 or 10.0.0.2:53", u)
-			}
-		}
-	}
+	c.checkDNS()
 	for _, san := range c.spec.API.SANs {
 		if _, err := netip.ParseAddr(san); err != nil && !isDomain(strings.TrimPrefix(san, "*.")) {
 			c.add("bad-san", "cluster.api.sans", "%q is neither an address nor a name", san)

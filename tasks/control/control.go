@@ -106,6 +106,7 @@ func Actions() []engine.Kind {
 		{Name: "kube_apply", Doc: "Applies Kubernetes objects server-side, and waits for their rollout if wait is set.", New: func() any { return kube.NewApplyManifests() }},
 		{Name: "addon", Doc: "Applies an add-on of the inventory, and removes the objects that it no longer contains.", Internal: true, New: func() any { return &addon.Apply{} }},
 		{Name: "addons_removed", Doc: "Removes the add-ons that the inventory no longer has.", Internal: true, New: func() any { return &addon.Remove{} }},
+		{Name: "corefile_check", Doc: "Starts one pod of cluster DNS with a changed Corefile before the others get it.", Internal: true, New: func() any { return kube.NewCorefileCheck() }},
 		{Name: "kube_recreate", Doc: "Deletes pods of a Deployment that must start again, those that serve one after the other.", Internal: true, New: func() any { return &kube.Recreate{} }},
 		{Name: "kube_rollout", Doc: "Waits until Deployments and DaemonSets have rolled out.", New: func() any { return kube.NewRolledOut() }},
 		{Name: "kube_node", Doc: "Sets labels, taints and pod range of a Node object, and waits until it is Ready if ready is set.", New: func() any { return kube.NewNode() }},

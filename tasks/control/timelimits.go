@@ -19,7 +19,7 @@ var timeLimits = map[string]time.Duration{
 
 	"snapshot_check": 4 * time.Hour, // reads the whole file
 
-	"etcd_add_member": engine.NoTimeLimit, "etcd_remove_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "etcd_may_restart": engine.NoTimeLimit, "etcd_defragment": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
+	"etcd_add_member": engine.NoTimeLimit, "etcd_remove_member": engine.NoTimeLimit, "etcd_healthy": engine.NoTimeLimit, "etcd_may_restart": engine.NoTimeLimit, "etcd_defragment": engine.NoTimeLimit, "kube_apply": engine.NoTimeLimit, "corefile_check": engine.NoTimeLimit, "kube_drain": engine.NoTimeLimit,
 	"kube_node": engine.NoTimeLimit, "kube_ready": engine.NoTimeLimit, "kube_rollout": engine.NoTimeLimit, "kube_uncordon": engine.NoTimeLimit,
 	"kubelet_ready": engine.NoTimeLimit, "leader_watches": engine.NoTimeLimit, "nodes_ready": engine.NoTimeLimit, "verify_pods": engine.NoTimeLimit, "conformance": engine.NoTimeLimit,
 }
