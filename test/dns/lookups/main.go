@@ -66,10 +66,9 @@ func main() {
 		mu.Lock()
 		defer mu.Unlock()
 		r.Lookups++
-		switch {
-		case err == nil:
+		if err == nil {
 			r.LongestMS = max(r.LongestMS, took.Milliseconds())
-		default:
+		} else {
 			r.Failed++
 			if len(r.First) < maxFirst {
 				r.First = append(r.First, fmt.Sprintf("%s after %s: %v", began.UTC().Format("15:04:05.000"), took.Round(time.Millisecond), err))
