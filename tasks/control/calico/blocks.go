@@ -18,6 +18,7 @@ import (
 
 	"deployer/engine"
 	"deployer/shortlist"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -31,12 +32,6 @@ import (
 type Blocks struct {
 	End bool `yaml:"end" doc:"End the change: nodes may take further blocks when all run Calico. Default false: give the nodes their blocks."`
 }
-
-// Annotations that calico-node sets at its start (node/pkg/lifecycle/startup).
-const (
-	addressAnnotation     = annotationPrefix + "IPv4Address"
-	addressAnnotationIPv6 = annotationPrefix + "IPv6Address"
-)
 
 // maxNames is the maximum number of names in a message.
 const maxNames = 10
@@ -102,7 +97,7 @@ func (b *Blocks) begin(ctx context.Context, actx engine.ActionContext, client *k
 func (b *Blocks) end(ctx context.Context, actx engine.ActionContext, client *kube.Client, nodes []corev1.Node) (engine.Change, error) {
 	left := []string{}
 	for _, node := range nodes {
-		if node.Annotations[addressAnnotation] == "" && node.Annotations[addressAnnotationIPv6] == "" {
+		if node.Annotations[datastore.Address] == "" && node.Annotations[datastore.AddressIPv6] == "" {
 			left = append(left, node.Name)
 		}
 	}

@@ -7,10 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"deployer/cluster"
+	"deployer/tasks/control/calico/datastore"
 )
 
 // resolved returns a cluster of three masters and two minions.
 func resolved(t *testing.T, reflectors ...string) *cluster.Cluster {
+	t.Helper()
+	return resolvedWith(t, cluster.DatastoreKubernetes, reflectors...)
+}
+
+// datastores are the places of Calico's objects.
+var datastores = []string{cluster.DatastoreKubernetes, cluster.DatastoreEtcd}
+
+// resolvedWith returns the same cluster with a datastore.
+func resolvedWith(t *testing.T, datastore string, reflectors ...string) *cluster.Cluster {
 	t.Helper()
 	var hosts []cluster.Host
 	for name, address := range map[string]string{"m1": "10.0.0.1", "m2": "10.0.0.2", "m3": "10.0.0.3", "n1": "10.0.0.4", "n2": "10.0.0.5"} {
@@ -21,7 +31,7 @@ func resolved(t *testing.T, reflectors ...string) *cluster.Cluster {
 		hosts = append(hosts, cluster.Host{Name: name, Address: address, Roles: []string{role}})
 	}
 	slices.SortFunc(hosts, func(a, b cluster.Host) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) })
-	c, err := cluster.Resolve(cluster.Spec{Network: cluster.NetworkSpec{Plugin: cluster.PluginCalico, Reflectors: reflectors}}, hosts)
+	c, err := cluster.Resolve(cluster.Spec{Network: cluster.NetworkSpec{Plugin: cluster.PluginCalico, Reflectors: reflectors, Calico: cluster.CalicoSpec{Datastore: datastore}}}, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +41,7 @@ func resolved(t *testing.T, reflectors ...string) *cluster.Cluster {
 func TestNodePatch(t *testing.T) {
 	yes, no := true, false
 	node := resolved(t, "m1", "m2").Nodes["m1"]
-	reflects := map[string]string{clusterIDAnnotation: "10.0.0.1"}
+	reflects := map[string]string{datastore.ClusterID: "10.0.0.1"}
 	for name, c := range map[string]struct {
 		annotations, labels map[string]string
 		reflector, canary   *bool
@@ -40,12 +50,12 @@ func TestNodePatch(t *testing.T) {
 		want                map[string]any
 	}{
 		"becomes a reflector": {reflector: &yes, want: map[string]any{
-			"labels": map[string]any{reflectorLabel: "m1"}, "annotations": map[string]any{clusterIDAnnotation: "10.0.0.1"}}},
+			"labels": map[string]any{reflectorLabel: "m1"}, "annotations": map[string]any{datastore.ClusterID: "10.0.0.1"}}},
 		"is a reflector": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1"}, reflector: &yes},
 		"leaves": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1", "other": "x"}, reflector: &no, want: map[string]any{
-			"labels": map[string]any{reflectorLabel: nil}, "annotations": map[string]any{clusterIDAnnotation: nil}}},
+			"labels": map[string]any{reflectorLabel: nil}, "annotations": map[string]any{datastore.ClusterID: nil}}},
 		"becomes the canary of a mesh": {reflector: &yes, canary: &yes, want: map[string]any{
-			"labels": map[string]any{reflectorLabel: "m1", canaryLabel: "true"}, "annotations": map[string]any{clusterIDAnnotation: "10.0.0.1"}}},
+			"labels": map[string]any{reflectorLabel: "m1", canaryLabel: "true"}, "annotations": map[string]any{datastore.ClusterID: "10.0.0.1"}}},
 		"is a canary no more": {annotations: reflects, labels: map[string]string{reflectorLabel: "m1", canaryLabel: "true"}, reflector: &yes, canary: &no, want: map[string]any{
 			"labels": map[string]any{canaryLabel: nil}}},
 		"clients change": {labels: map[string]string{clientPrefix + "m1": "true", clientPrefix + "m9": "true"}, clients: []string{"m1", "m2"}, want: map[string]any{

@@ -15,6 +15,7 @@ import (
 	"deployer/cluster"
 	"deployer/engine"
 	"deployer/shortlist"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -68,7 +69,7 @@ func nodesLeft(actx engine.ActionContext, c *cluster.Cluster, nodes []corev1.Nod
 	left := []string{}
 	for _, node := range nodes {
 		// In a dry run, the nodes of the run count as changed.
-		if node.Annotations[addressAnnotation] != "" && !(actx.CheckOnly() && slices.Contains(actx.Targets(), node.Name)) {
+		if node.Annotations[datastore.Address] != "" && !(actx.CheckOnly() && slices.Contains(actx.Targets(), node.Name)) {
 			left = append(left, node.Name)
 		}
 	}
@@ -124,7 +125,7 @@ func (l *Leave) Apply(ctx context.Context, actx engine.ActionContext, change eng
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(plan.nodes)) {
-		if err := patchNode(ctx, client, name, plan.nodes[name]); err != nil {
+		if err := patchNode(ctx, datastore.Kubernetes(client), name, plan.nodes[name]); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/engine"
+	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 	"deployer/tasks/poll"
 )
@@ -93,7 +94,7 @@ func leavingPatch(annotations, labels map[string]string) map[string]any {
 			metadata[field] = patch
 		}
 	}
-	remove("annotations", annotations, func(key string) bool { return strings.HasPrefix(key, annotationPrefix) })
+	remove("annotations", annotations, func(key string) bool { return strings.HasPrefix(key, datastore.AnnotationPrefix) })
 	remove("labels", labels, func(key string) bool {
 		return key == reflectorLabel || key == canaryLabel || strings.HasPrefix(key, clientPrefix) || strings.HasPrefix(key, routerPrefix)
 	})

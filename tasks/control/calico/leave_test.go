@@ -8,14 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"deployer/tasks/control/calico/datastore"
 )
 
 // leavingCluster is a cluster with two nodes on Calico, of which n1 has an empty block in the range of m1.
 func leavingCluster(t *testing.T) *fakeAPI {
 	t.Helper()
 	api := newFakeAPI(t, resolved(t), "m1", "n1")
-	api.putNode("m1", "10.244.0.0/25", map[string]any{addressAnnotation: "10.0.0.1/24"})
-	api.putNode("n1", "10.244.1.0/26", map[string]any{addressAnnotation: "10.0.0.4/24"})
+	api.putNode("m1", "10.244.0.0/25", map[string]any{datastore.Address: "10.0.0.1/24"})
+	api.putNode("n1", "10.244.1.0/26", map[string]any{datastore.Address: "10.0.0.4/24"})
 	api.put(object("IPPool", "default-ipv4-ippool", map[string]any{"cidr": "10.244.0.0/16", "blockSize": int64(26)}))
 	for block, node := range map[string]string{"10.244.0.0/26": "m1", "10.244.0.64/26": "n1", "10.244.1.0/26": "n1", "10.244.9.0/26": "n1"} {
 		api.put(blockObjects(node, netip.MustParsePrefix(block))...)
@@ -124,10 +126,10 @@ func TestLeaveEnds(t *testing.T) {
 }
 
 func TestLeavingPatch(t *testing.T) {
-	annotations := map[string]string{addressAnnotation: "10.0.0.1/24", clusterIDAnnotation: "10.0.0.1", "mine": "x"}
+	annotations := map[string]string{datastore.Address: "10.0.0.1/24", datastore.ClusterID: "10.0.0.1", "mine": "x"}
 	labels := map[string]string{reflectorLabel: "m1", clientPrefix + "m2": "true", routerPrefix + "edge": "ab", "mine": "x"}
 	want := map[string]any{"metadata": map[string]any{
-		"annotations": map[string]any{addressAnnotation: nil, clusterIDAnnotation: nil},
+		"annotations": map[string]any{datastore.Address: nil, datastore.ClusterID: nil},
 		"labels":      map[string]any{reflectorLabel: nil, clientPrefix + "m2": nil, routerPrefix + "edge": nil},
 	}}
 	if diff := cmp.Diff(want, leavingPatch(annotations, labels)); diff != "" {
@@ -136,11 +138,11 @@ func TestLeavingPatch(t *testing.T) {
 	if got := leavingPatch(map[string]string{"mine": "x"}, map[string]string{"mine": "x"}); got != nil {
 		t.Errorf("a patch of a node without Calico: %v", got)
 	}
-	want = map[string]any{"metadata": map[string]any{"annotations": map[string]any{addressAnnotation: nil}}}
+	want = map[string]any{"metadata": map[string]any{"annotations": map[string]any{datastore.Address: nil}}}
 	if diff := cmp.Diff(want, endedPatch(annotations)); diff != "" {
 		t.Error(diff)
 	}
-	if got := endedPatch(map[string]string{clusterIDAnnotation: "10.0.0.1"}); got != nil {
+	if got := endedPatch(map[string]string{datastore.ClusterID: "10.0.0.1"}); got != nil {
 		t.Errorf("a patch of a node whose Calico has ended: %v", got)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/control/calico/datastore"
 	"deployer/tasks/control/kube"
 )
 
@@ -47,13 +46,13 @@ type Former struct {
 
 // meshPlan is the result of Check.
 type meshPlan struct {
-	apply  []kube.Planned
+	apply  planned
 	remove []string
 }
 
 // Check compares the objects by a dry run on the server.
 func (m *Mesh) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, store, have, err := read(ctx, actx)
+	c, place, have, err := read(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -64,21 +63,19 @@ func (m *Mesh) Check(ctx context.Context, actx engine.ActionContext) (engine.Cha
 	if err := m.settled(have, password); err != nil && !actx.CheckOnly() { // in a dry run the stages before have changed nothing
 		return engine.Change{}, err
 	}
-	objects, names := m.objects(c, have, password)
+	objects, secret, names := m.objects(c, have, password)
 	if actx.CheckOnly() && have.New {
-		return kube.UnknownChange(objects, "Calico is not installed yet"), nil
+		if secret != nil {
+			objects = append(objects, secret)
+		}
+		return kube.UnknownChange(objects, notInstalled), nil
 	}
 	plan := meshPlan{}
-	if plan.apply, err = store.Plan(ctx, objects); err != nil {
+	if plan.apply, err = place.plan(ctx, objects, secret); err != nil {
 		return engine.Change{}, err
 	}
 	change := engine.Change{CheckState: &plan}
-	for _, p := range plan.apply {
-		if p.Needed {
-			change.Needed = true
-			change.Effects = append(change.Effects, p.Effect)
-		}
-	}
+	plan.apply.addTo(&change)
 	for _, name := range have.Peers {
 		if m.Stage != stageCanary && !slices.Contains(names, name) {
 			change.Needed = true
@@ -103,9 +100,12 @@ func (m *Mesh) settled(have sessions, password string) error {
 	return nil
 }
 
-// objects returns the objects of the stage in the opposite order of Apply, and the names of the BGPPeers
-// between nodes among them.
-func (m *Mesh) objects(c *cluster.Cluster, have sessions, password string) (objects []*unstructured.Unstructured, names []string) {
+// notInstalled is the reason for which a dry run cannot compare objects.
+const notInstalled = "Calico is not installed yet"
+
+// objects returns the objects of the stage in the opposite order of Apply, the Secret with passwords, nil
+// without passwords, and the names of the BGPPeers between nodes.
+func (m *Mesh) objects(c *cluster.Cluster, have sessions, password string) (objects []*unstructured.Unstructured, secret *unstructured.Unstructured, names []string) {
 	settings, passwords := have.wantedSettings(password)
 	if m.Former != nil {
 		settings, passwords = sessionSettings{m.Former.PasswordKey, m.Former.RestartTime}, have.passwords
@@ -125,14 +125,14 @@ func (m *Mesh) objects(c *cluster.Cluster, have sessions, password string) (obje
 		}
 	}
 	if len(passwords)+len(have.passwords) > 0 {
-		objects = append(objects, secretOf(passwords))
+		secret = secretOf(passwords)
 	}
-	return objects, names
+	return objects, secret, names
 }
 
 // Apply writes the objects, first passwords, then those that add sessions.
 func (m *Mesh) Apply(ctx context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
-	_, store, err := datastore.Open(ctx, actx)
+	_, place, err := openPlaces(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +140,12 @@ func (m *Mesh) Apply(ctx context.Context, actx engine.ActionContext, change engi
 	if !ok {
 		return nil, errors.New("calico_mesh: Apply needs the change that Check returned")
 	}
-	slices.Reverse(plan.apply) // the BGPConfiguration last, which may end the mesh
-	if err := store.Execute(ctx, plan.apply, actx.Progress); err != nil {
+	slices.Reverse(plan.apply.objects) // the BGPConfiguration last, which may end the mesh
+	if err := place.execute(ctx, plan.apply, actx.Progress); err != nil {
 		return nil, err
 	}
 	for _, name := range plan.remove {
-		if err := store.Delete(ctx, "BGPPeer", name); err != nil {
+		if err := place.store.Delete(ctx, "BGPPeer", name); err != nil {
 			return nil, fmt.Errorf("removing BGPPeer %s: %w", name, err)
 		}
 	}

@@ -2,14 +2,11 @@ package calico
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"deployer/engine"
-	"deployer/tasks/control/kube"
+	"deployer/tasks/control/calico/datastore"
 )
 
 // Node is the action `calico_node`: it gives the node of the host its place in the BGP sessions,
@@ -55,25 +52,27 @@ func (n *Node) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Ch
 	if err != nil || patch == nil {
 		return nil, err
 	}
-	client, err := kube.Open(ctx, actx)
+	_, store, err := datastore.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	return nil, patchNode(ctx, client, actx.Host(), patch)
+	return nil, patchNode(ctx, store, actx.Host(), patch)
 }
 
 // patch returns the patch of the node; nil when it is as wanted, and in a dry run before it exists.
 func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string]any, error) {
-	c, client, err := open(ctx, actx, patientInRuns)
+	c, store, err := datastore.Open(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
-	node, err := kube.GetNode(ctx, client, actx.Host())
-	if actx.CheckOnly() && err != nil && (apierrors.IsNotFound(err) || kube.IsTransient(err)) {
+	node, err := store.Node(ctx, actx.Host())
+	switch {
+	case actx.CheckOnly() && (isUnavailable(err) || err == nil && node == nil):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("reading node %s: %w", actx.Host(), err)
+	case node == nil:
+		return nil, fmt.Errorf("Calico has no node %s: calico-node has not started there yet", actx.Host()) //nolint:staticcheck // a name
 	}
 	if n.Ended {
 		return endedPatch(node.Annotations), nil
@@ -94,7 +93,7 @@ func (n *Node) patch(ctx context.Context, actx engine.ActionContext) (map[string
 // its start; nil when there are none.
 func endedPatch(annotations map[string]string) map[string]any {
 	removed := map[string]any{}
-	for _, key := range []string{addressAnnotation, addressAnnotationIPv6} {
+	for _, key := range []string{datastore.Address, datastore.AddressIPv6} {
 		if _, has := annotations[key]; has {
 			removed[key] = nil
 		}
@@ -106,12 +105,8 @@ func endedPatch(annotations map[string]string) map[string]any {
 }
 
 // patchNode patches a node with a JSON merge patch.
-func patchNode(ctx context.Context, client *kube.Client, name string, patch map[string]any) error {
-	text, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	if _, err := client.Patch(ctx, kube.NodeKind(), "", name, text, kube.Manager); err != nil {
+func patchNode(ctx context.Context, store datastore.Store, name string, patch map[string]any) error {
+	if err := store.PatchNode(ctx, name, patch); err != nil {
 		return fmt.Errorf("patching node %s: %w", name, err)
 	}
 	return nil

@@ -15,11 +15,6 @@ import (
 
 const (
 	apiVersion = datastore.APIVersion
-	// clusterIDAnnotation makes a node a route reflector (libcalico-go
-	// lib/backend/k8s/resources/node.go).
-	clusterIDAnnotation = annotationPrefix + "RouteReflectorClusterID"
-	// annotationPrefix is the prefix of all annotations that Calico writes to nodes.
-	annotationPrefix = "projectcalico.org/"
 	// reflectorLabel is the label of a reflector, whose value is its name.
 	reflectorLabel = "deployer/reflector"
 	// canaryLabel is the label of the node whose sessions get changed settings before all others.
@@ -106,7 +101,7 @@ func nodePatch(annotations, labels map[string]string, node cluster.Node, reflect
 		}
 	}
 	if reflector != nil {
-		set(newAnnotations, annotations, clusterIDAnnotation, node.BGP.RouterID, *reflector)
+		set(newAnnotations, annotations, datastore.ClusterID, node.BGP.RouterID, *reflector)
 		set(newLabels, labels, reflectorLabel, node.Name, *reflector)
 	}
 	if canary != nil {

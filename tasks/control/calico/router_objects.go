@@ -40,7 +40,7 @@ type routers struct {
 	objects   []*unstructured.Unstructured // BGPFilters, and then BGPPeers
 	passwords map[string]string            // by the key in the Secret
 	labels    map[string]map[string]string // of each node
-	absent    bool                         // the API does not answer, or has no kinds of Calico
+	absent    bool                         // Calico is not installed, or its datastore does not answer
 }
 
 // routersOf returns the objects of the routers of the inventory. passwords are those that the Secret has.

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/engine"
@@ -25,18 +24,18 @@ type Routers struct {
 
 // routersPlan is the result of Check.
 type routersPlan struct {
-	apply  []kube.Planned
+	apply  planned
 	remove []*unstructured.Unstructured
 }
 
-// Check compares the objects by a dry run on the server.
+// Check compares the objects, those of the API by a dry run on the server.
 func (r *Routers) Check(ctx context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, client, err := open(ctx, actx, patientInRuns)
+	c, place, err := openPlaces(ctx, actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	found, err := readRouters(ctx, client)
-	if err != nil && !(actx.CheckOnly() && kube.IsTransient(err)) {
+	found, err := readRouters(ctx, place)
+	if err != nil && !(actx.CheckOnly() && isUnavailable(err)) {
 		return engine.Change{}, err
 	}
 	want, err := routersOf(c, found.passwords)
@@ -44,26 +43,25 @@ func (r *Routers) Check(ctx context.Context, actx engine.ActionContext) (engine.
 		return engine.Change{}, err
 	}
 	output := engine.Output{"labels": labelsByNode(c.NodeNames, want.labels), "present": labelsByNode(c.NodeNames, found.labels)}
-	objects, remove := r.changes(want, found)
+	secret, remove := r.changes(want, found)
 	if actx.CheckOnly() && found.absent {
-		if len(objects) == 0 {
+		if len(want.objects) == 0 {
 			return engine.NoChange(output), nil
 		}
-		change := kube.UnknownChange(objects, "Calico is not installed yet")
+		objects := slices.Clone(want.objects)
+		if secret != nil {
+			objects = append(objects, secret)
+		}
+		change := kube.UnknownChange(objects, notInstalled)
 		change.Output = output
 		return change, nil
 	}
 	plan := routersPlan{remove: remove}
-	if plan.apply, err = kube.Plan(ctx, client, objects, true); err != nil {
+	if plan.apply, err = place.plan(ctx, want.objects, secret); err != nil {
 		return engine.Change{}, err
 	}
 	change := engine.Change{CheckState: &plan, Output: output}
-	for _, p := range plan.apply {
-		if p.Needed {
-			change.Needed = true
-			change.Effects = append(change.Effects, p.Effect)
-		}
-	}
+	plan.apply.addTo(&change)
 	for _, o := range remove {
 		change.Needed = true
 		change.Effects = append(change.Effects, engine.Effect{Kind: engine.EffectObject, Target: kube.Describe(o), Action: "remove", Reason: "no node has this session any more"})
@@ -71,9 +69,9 @@ func (r *Routers) Check(ctx context.Context, actx engine.ActionContext) (engine.
 	return change, nil
 }
 
-// changes returns the objects to apply in a stage, and those to remove. Objects stay as long as a node
-// has their label: it is down, or its change has failed.
-func (r *Routers) changes(want, found routers) (apply, remove []*unstructured.Unstructured) {
+// changes returns the Secret with passwords of a stage, nil without passwords, and the objects to remove.
+// These stay as long as a node has their label: it is down, or its change has failed.
+func (r *Routers) changes(want, found routers) (secret *unstructured.Unstructured, remove []*unstructured.Unstructured) {
 	kept := map[string]bool{}
 	for _, o := range want.objects {
 		kept[o.GetName()] = true
@@ -93,23 +91,22 @@ func (r *Routers) changes(want, found routers) (apply, remove []*unstructured.Un
 		}
 	}
 	if len(passwords)+len(found.passwords) > 0 {
-		apply = append(apply, secretOf(passwords))
+		secret = secretOf(passwords)
 	}
-	apply = append(apply, want.objects...)
 	if r.Stage == stageBegin {
-		return apply, nil
+		return secret, nil
 	}
 	for _, o := range found.objects {
 		if !kept[o.GetName()] {
 			remove = append(remove, o)
 		}
 	}
-	return apply, remove
+	return secret, remove
 }
 
 // Apply writes the objects.
 func (*Routers) Apply(ctx context.Context, actx engine.ActionContext, change engine.Change) (engine.Output, error) {
-	client, err := kube.Open(ctx, actx)
+	_, place, err := openPlaces(ctx, actx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,27 +115,28 @@ func (*Routers) Apply(ctx context.Context, actx engine.ActionContext, change eng
 		return nil, errors.New("calico_routers: Apply needs the change that Check returned")
 	}
 	for _, o := range plan.remove {
-		if err := client.Delete(ctx, o.GroupVersionKind(), "", o.GetName(), -1); err != nil {
+		if err := place.store.Delete(ctx, o.GetKind(), o.GetName()); err != nil {
 			return nil, fmt.Errorf("removing %s: %w", kube.Describe(o), err)
 		}
 	}
-	if err := kube.Execute(ctx, client, plan.apply, true, actx.Progress); err != nil {
+	if err := place.execute(ctx, plan.apply, actx.Progress); err != nil {
 		return nil, err
 	}
 	return change.Output, nil
 }
 
-// readRouters returns the objects of routers that the API has.
-func readRouters(ctx context.Context, client *kube.Client) (routers, error) {
+// readRouters returns the objects of routers that the cluster has.
+func readRouters(ctx context.Context, place places) (routers, error) {
 	out := routers{passwords: map[string]string{}, labels: map[string]map[string]string{}}
+	config, err := place.store.Get(ctx, "BGPConfiguration", "default")
+	if err != nil || config == nil {
+		out.absent = true
+		return out, err
+	}
 	for _, kind := range []string{"BGPPeer", "BGPFilter"} { // a peer needs its filter as long as it exists
-		all, err := client.List(ctx, kindOf(kind), "", v1.ListOptions{LabelSelector: managedLabel + "=" + kube.Manager})
-		if kube.IsUnknownKind(err) {
-			out.absent = true
-			return out, nil
-		}
+		all, err := managed(ctx, place.store, kind)
 		if err != nil {
-			return routers{absent: true}, fmt.Errorf("listing the %ss: %w", kind, err)
+			return routers{absent: true}, err
 		}
 		for _, o := range all {
 			if strings.HasPrefix(o.GetName(), routerObjects) {
@@ -146,11 +144,10 @@ func readRouters(ctx context.Context, client *kube.Client) (routers, error) {
 			}
 		}
 	}
-	var err error
-	if out.passwords, err = readPasswords(ctx, client); err != nil {
+	if out.passwords, err = readPasswords(ctx, place.client); err != nil {
 		return routers{absent: true}, err
 	}
-	nodes, err := kube.ListAs[corev1.Node](ctx, client, kube.NodeKind(), "", v1.ListOptions{})
+	nodes, err := place.store.Nodes(ctx)
 	if err != nil {
 		return routers{absent: true}, fmt.Errorf("listing nodes: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/cluster"
+	"deployer/engine"
 )
 
 // withRouters returns a cluster with routers, one of which only n1 has.
@@ -94,27 +95,26 @@ func TestRouterChanges(t *testing.T) {
 		if diff := cmp.Diff(before.labels["m1"], after.labels["m1"]); diff != "" {
 			t.Errorf("%s: m1 changes: %s", name, diff)
 		}
-		apply, remove := (&Routers{Stage: stageBegin}).changes(after, before)
-		if len(remove) > 0 || len(apply) != 5 {
-			t.Errorf("%s, begin: %v, without %v", name, names(apply), names(remove))
+		if secret, remove := (&Routers{Stage: stageBegin}).changes(after, before); len(remove) > 0 || secret == nil {
+			t.Errorf("%s, begin: the Secret %v, without %v", name, secret, names(remove))
 		}
-		if _, remove = (&Routers{Stage: stageEnd}).changes(after, before); len(remove) > 0 {
+		if _, remove := (&Routers{Stage: stageEnd}).changes(after, before); len(remove) > 0 {
 			t.Errorf("%s: removes %v while n1 has the former label", name, names(remove))
 		}
 		moved := before
 		moved.labels = after.labels
-		apply, remove = (&Routers{Stage: stageEnd}).changes(after, moved)
+		secret, remove := (&Routers{Stage: stageEnd}).changes(after, moved)
 		if len(remove) != 2 || !slices.ContainsFunc(names(remove), func(n string) bool { return strings.HasPrefix(n, "BGPPeer deployer-router-tor-a-") }) {
 			t.Errorf("%s, end: removes %v", name, names(remove))
 		}
-		data, _, _ := unstructured.NestedStringMap(apply[0].Object, "data")
+		data, _, _ := unstructured.NestedStringMap(secret.Object, "data")
 		if len(data) != 1 {
 			t.Errorf("%s, end: the Secret has %d passwords", name, len(data))
 		}
 	}
 	none := mustRouters(t, resolved(t), nil)
-	if apply, remove := (&Routers{Stage: stageEnd}).changes(none, routers{}); len(apply)+len(remove) > 0 {
-		t.Errorf("without routers: %v, %v", names(apply), names(remove))
+	if secret, remove := (&Routers{Stage: stageEnd}).changes(none, routers{}); secret != nil || len(remove)+len(none.objects) > 0 {
+		t.Errorf("without routers: %v, %v", secret, names(remove))
 	}
 }
 
@@ -154,5 +154,61 @@ func TestAnnouncedServices(t *testing.T) {
 	spec := bgpConfiguration(c.Network, true, sessionSettings{}).Object["spec"].(map[string]any)
 	if diff := cmp.Diff([]any{map[string]any{"cidr": "10.96.0.0/16"}}, spec["serviceClusterIPs"]); diff != "" || spec["serviceExternalIPs"] != nil || spec["serviceLoadBalancerIPs"] == nil {
 		t.Errorf("%v", spec)
+	}
+}
+
+// TestRoutersInDatastores takes the steps of role calico-routers: objects, labels of nodes, and their end.
+func TestRoutersInDatastores(t *testing.T) {
+	for _, datastore := range datastores {
+		t.Run(datastore, func(t *testing.T) {
+			c := withRouters(t, nil)
+			other := resolvedWith(t, datastore)
+			c.EtcdCalico = other.EtcdCalico
+			api := newFakeAPI(t, c, "m1", "n1")
+			api.Put("/api/v1/namespaces/kube-system", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-system"}})
+			api.putNode("m1", "10.244.0.0/24", nil)
+			api.putNode("n1", "10.244.1.0/24", nil)
+			api.actx.Check = true
+			if change, err := (&Routers{Stage: stageBegin}).Check(t.Context(), api.actx); err != nil || len(change.Effects) != 5 {
+				t.Errorf("a dry run before Calico is installed: %v, %v", change.Effects, err)
+			}
+			api.actx.Check = false
+			api.put(bgpConfiguration(c.Network, true, sessionSettings{}))
+			effects, out := api.run(t, &Routers{Stage: stageBegin})
+			if len(effects) != 5 {
+				t.Errorf("effects %q", effects)
+			}
+			secret := "/api/v1/namespaces/kube-system/secrets/" + passwordSecret
+			if api.Object(secret) == nil {
+				t.Error("the API has no passwords")
+			}
+			routers := map[string]string{}
+			for key, version := range out["labels"].(map[string]any)["n1"].(map[string]any) {
+				routers[key] = version.(string)
+			}
+			api.actx.Name = "n1"
+			api.run(t, &Node{Routers: routers})
+			if got := api.labels("n1"); len(got) != 2 || len(routers) != 2 {
+				t.Errorf("labels of n1: %v", got)
+			}
+			_, out = api.run(t, &Routers{Stage: stageEnd})
+			if diff := cmp.Diff(out["labels"].(map[string]any)["n1"], out["present"].(map[string]any)["n1"]); diff != "" {
+				t.Error(diff)
+			}
+			engine.Provide(api.actx.Provided, other)
+			api.run(t, &Node{Routers: map[string]string{}})
+			api.run(t, &Routers{Stage: stageEnd})
+			if got := api.labels("n1"); len(got) > 0 {
+				t.Errorf("labels of n1 without routers: %v", got)
+			}
+			for _, o := range mustRouters(t, c, nil).objects {
+				if api.object(o.GetKind(), o.GetName()) != nil {
+					t.Errorf("%s stays", o.GetName())
+				}
+			}
+			if effects, _ := api.run(t, &Routers{Stage: stageEnd}); effects != nil {
+				t.Errorf("again: %q", effects)
+			}
+		})
 	}
 }

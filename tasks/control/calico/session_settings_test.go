@@ -152,17 +152,14 @@ func TestObjectsOfStages(t *testing.T) {
 		&former:                {"default": key, "deployer-canary": key, "calico-bgp-passwords": "deployer._nodes.1"},
 		{Stage: stageEnd}:      {"default": nodePasswords + "2", "calico-bgp-passwords": "deployer._nodes.2"},
 	} {
-		objects, _ := mesh.objects(c, has, "new")
-		got := map[string]string{}
+		objects, secret, _ := mesh.objects(c, has, "new")
+		passwords, err := ownPasswords(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{secret.GetName(): strings.Join(slices.Sorted(maps.Keys(passwords)), " ")}
 		for _, o := range objects {
 			got[o.GetName()] = settingsOf(o).passwordKey
-			if o.GetKind() == "Secret" {
-				passwords, err := ownPasswords(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got[o.GetName()] = strings.Join(slices.Sorted(maps.Keys(passwords)), " ")
-			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%+v: %s", *mesh, diff)
@@ -199,8 +196,8 @@ func TestCanary(t *testing.T) {
 func TestRoutersKeepPasswordsOfNodes(t *testing.T) {
 	key := nodePasswords + "1"
 	want, found := routers{passwords: map[string]string{}}, routers{passwords: map[string]string{key: "a", "deployer.tor.1": "r"}}
-	apply, _ := (&Routers{Stage: stageEnd}).changes(want, found)
-	passwords, err := ownPasswords(apply[0])
+	secret, _ := (&Routers{Stage: stageEnd}).changes(want, found)
+	passwords, err := ownPasswords(secret)
 	if err != nil {
 		t.Fatal(err)
 	}

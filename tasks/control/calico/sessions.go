@@ -2,14 +2,11 @@ package calico
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"deployer/cluster"
@@ -74,22 +71,18 @@ func texts(all []string) []any {
 	return out
 }
 
-// read returns the cluster of the inventory, Calico's objects, and the sessions that they describe. In a
-// dry run without a datastore the cluster is a new one.
-func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, datastore.Store, sessions, error) {
-	c, store, err := datastore.Open(ctx, actx)
+// read returns the cluster of the inventory, its places of objects, and the sessions that they describe. In
+// a dry run without a datastore the cluster is a new one.
+func read(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, places, sessions, error) {
+	c, p, err := openPlaces(ctx, actx)
 	if err != nil {
-		return nil, nil, sessions{}, err
+		return nil, places{}, sessions{}, err
 	}
-	_, client, err := open(ctx, actx, patientInRuns)
-	if err != nil {
-		return nil, nil, sessions{}, err
-	}
-	have, err := present(ctx, store, client)
-	if actx.CheckOnly() && err != nil && (errors.Is(err, datastore.ErrUnavailable) || kube.IsTransient(err)) {
+	have, err := present(ctx, p.store, p.client)
+	if actx.CheckOnly() && isUnavailable(err) {
 		have, err = sessions{CalicoRoutes: cluster.CalicoRoutes{New: true}}, nil
 	}
-	return c, store, have, err
+	return c, p, have, err
 }
 
 // sessions are the BGP sessions between nodes, as Calico's objects and the nodes have them.
@@ -103,7 +96,7 @@ type sessions struct {
 	passwords      map[string]string // deployer's passwords in the Secret, by key
 }
 
-// present reads the sessions from Calico's objects, and from nodes and the Secret of the API.
+// present reads the sessions from Calico's objects and nodes, and from the Secret of the API.
 func present(ctx context.Context, store datastore.Store, client *kube.Client) (sessions, error) {
 	out := sessions{CalicoRoutes: cluster.CalicoRoutes{Mesh: true, Clients: map[string][]string{}}}
 	config, err := store.Get(ctx, "BGPConfiguration", "default")
@@ -136,7 +129,7 @@ func present(ctx context.Context, store datastore.Store, client *kube.Client) (s
 	if out.passwords, err = readPasswords(ctx, client); err != nil {
 		return out, err
 	}
-	nodes, err := kube.ListAs[corev1.Node](ctx, client, kube.NodeKind(), "", v1.ListOptions{})
+	nodes, err := store.Nodes(ctx)
 	if err != nil {
 		return out, fmt.Errorf("listing nodes: %w", err)
 	}
@@ -145,7 +138,7 @@ func present(ctx context.Context, store datastore.Store, client *kube.Client) (s
 		if node.Labels[canaryLabel] != "" {
 			out.canaries = append(out.canaries, node.Name)
 		}
-		if node.Annotations[clusterIDAnnotation] != "" {
+		if node.Annotations[datastore.ClusterID] != "" {
 			out.Reflectors = append(out.Reflectors, node.Name)
 		}
 		for key := range node.Labels {
@@ -160,15 +153,21 @@ func present(ctx context.Context, store datastore.Store, client *kube.Client) (s
 
 // peersBetweenNodes returns the BGPPeers between nodes that deployer has written.
 func peersBetweenNodes(ctx context.Context, store datastore.Store) ([]unstructured.Unstructured, error) {
-	found, err := store.List(ctx, "BGPPeer")
+	found, err := managed(ctx, store, "BGPPeer")
+	return slices.DeleteFunc(found, func(o unstructured.Unstructured) bool {
+		return strings.HasPrefix(o.GetName(), routerObjects)
+	}), err
+}
+
+// managed returns the objects of a kind that deployer has written.
+func managed(ctx context.Context, store datastore.Store, kind string) ([]unstructured.Unstructured, error) {
+	found, err := store.List(ctx, kind)
 	if err != nil {
-		return nil, fmt.Errorf("listing BGPPeers: %w", err)
+		return nil, fmt.Errorf("listing the %ss: %w", kind, err)
 	}
-	found = slices.DeleteFunc(found, func(o unstructured.Unstructured) bool {
-		return o.GetLabels()[managedLabel] != kube.Manager || strings.HasPrefix(o.GetName(), routerObjects)
-	})
+	found = slices.DeleteFunc(found, func(o unstructured.Unstructured) bool { return o.GetLabels()[managedLabel] != kube.Manager })
 	for i := range found {
-		found[i].SetGroupVersionKind(kindOf("BGPPeer")) // items of a list may lack it
+		found[i].SetGroupVersionKind(kindOf(kind)) // items of a list may lack it
 	}
 	return found, nil
 }

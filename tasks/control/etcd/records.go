@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func (r *remote) Delete(ctx context.Context, key string) error {
 	_, err := r.client.Delete(ctx, key)
 	return plain(err)
 }
+
+// ErrConflict reports that a record was changed since it was read.
+var ErrConflict = errors.New("changed by somebody else at the same time")
 
 // recordsPage is the number of records of a page: 256 blocks of Calico have about a MiB, and an answer at
 // most maxAnswer.
@@ -150,12 +154,12 @@ func (k *Keyspace) List(ctx context.Context, prefix string) ([]Record, error) {
 	}
 }
 
-// Write writes a record. It fails when the key has another revision than the record.
+// Write writes a record. It fails with [ErrConflict] when the key has another revision than the record.
 func (k *Keyspace) Write(ctx context.Context, r Record) error {
 	return k.with(ctx, func(ctx context.Context, m Member) error {
 		written, err := m.Write(ctx, r)
 		if err == nil && !written {
-			return fmt.Errorf("%s was changed by somebody else at the same time: run the command again", r.Key)
+			return fmt.Errorf("%s was %w: run the command again", r.Key, ErrConflict)
 		}
 		return err
 	})

@@ -29,18 +29,21 @@ const storedVersion = "projectcalico.org/v3"
 const ownFields = "deployer/fields"
 
 // inEtcd has the objects in Calico's etcd cluster, in the form in which Calico reads them.
-type inEtcd struct{ keys *etcd.Keyspace }
+type inEtcd struct {
+	keys   *etcd.Keyspace
+	client *kube.Client // knows the nodes of the cluster; nil: all nodes that Calico has belong to it
+}
 
 // InEtcd returns the store in the data of Calico's etcd cluster.
-func InEtcd(keys *etcd.Keyspace) Store { return inEtcd{keys} }
+func InEtcd(keys *etcd.Keyspace) Store { return inEtcd{keys: keys} }
 
-func openEtcd(ctx context.Context, actx engine.ActionContext) (Store, error) {
+func openEtcd(ctx context.Context, actx engine.ActionContext, client *kube.Client) (Store, error) {
 	limit := wait
 	if actx.CheckOnly() {
 		limit = 0
 	}
 	keys, err := etcd.OpenKeyspace(ctx, actx, cluster.EtcdCalico, limit)
-	return inEtcd{keys}, err
+	return inEtcd{keys, client}, err
 }
 
 // keyOf returns the key of an object without a namespace. Plurals of Calico's kinds are regular, but for

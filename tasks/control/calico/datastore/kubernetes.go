@@ -2,8 +2,10 @@ package datastore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +48,35 @@ func (k kubernetes) Execute(ctx context.Context, plan []kube.Planned, progress f
 
 func (k kubernetes) Delete(ctx context.Context, kind, name string) error {
 	return k.client.Delete(ctx, kindOf(kind), "", name, -1)
+}
+
+func (k kubernetes) Nodes(ctx context.Context) ([]Node, error) {
+	var out []Node
+	nodes, err := kube.ListAs[corev1.Node](ctx, k.client, kube.NodeKind(), "", v1.ListOptions{})
+	for _, n := range nodes {
+		out = append(out, Node{n.Name, n.Labels, n.Annotations})
+	}
+	return out, passing(err)
+}
+
+func (k kubernetes) Node(ctx context.Context, name string) (*Node, error) {
+	n, err := k.client.Get(ctx, kube.NodeKind(), "", name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, passing(err)
+	}
+	return &Node{n.GetName(), n.GetLabels(), n.GetAnnotations()}, nil
+}
+
+func (k kubernetes) PatchNode(ctx context.Context, name string, patch map[string]any) error {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	_, err = k.client.Patch(ctx, kube.NodeKind(), "", name, text, kube.Manager)
+	return err
 }
 
 func resource(name string) schema.GroupVersionResource {

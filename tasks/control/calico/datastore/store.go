@@ -1,6 +1,7 @@
 // Package datastore reads and writes Calico's objects where Calico has them: in the Kubernetes API, or in
 // an etcd cluster of its own. Objects have the form of the API: kind, name and spec, of the group
-// crd.projectcalico.org. The actions of Calico use a [Store] and do not know which one it is.
+// crd.projectcalico.org, and nodes with annotations. The actions of Calico use a [Store] and do not know
+// which one it is.
 package datastore
 
 import (
@@ -41,7 +42,28 @@ type Store interface {
 	Affinities(ctx context.Context, visit func(Affinity)) error
 	// Delete removes an object; one that does not exist is no error.
 	Delete(ctx context.Context, kind, name string) error
+	// Nodes returns the nodes of the cluster that Calico knows.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Node returns a node; nil when Calico does not know it.
+	Node(ctx context.Context, name string) (*Node, error)
+	// PatchNode changes labels and annotations of a node by a JSON merge patch, in one step.
+	PatchNode(ctx context.Context, name string, patch map[string]any) error
 }
+
+// Node is a node of the cluster with its place in the BGP sessions.
+type Node struct {
+	Name                string
+	Labels, Annotations map[string]string
+}
+
+// Annotations of nodes, which Calico has in the Kubernetes API instead of objects
+// (libcalico-go lib/backend/k8s/resources/node.go).
+const (
+	AnnotationPrefix = "projectcalico.org/" // of all annotations that Calico writes to nodes
+	ClusterID        = AnnotationPrefix + "RouteReflectorClusterID"
+	Address          = AnnotationPrefix + "IPv4Address"
+	AddressIPv6      = AnnotationPrefix + "IPv6Address"
+)
 
 // Pool is a pool of addresses of pods.
 type Pool struct {
@@ -77,16 +99,16 @@ func Open(ctx context.Context, actx engine.ActionContext) (*cluster.Cluster, Sto
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.EtcdCalico != nil {
-		store, err := openEtcd(ctx, actx)
-		return c, store, err
-	}
 	client, err := kube.Open(ctx, actx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if actx.CheckOnly() {
 		client = client.WithRetryTimeout(-1)
+	}
+	if c.EtcdCalico != nil {
+		store, err := openEtcd(ctx, actx, client)
+		return c, store, err
 	}
 	return c, kubernetes{client}, nil
 }
