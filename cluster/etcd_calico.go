@@ -101,12 +101,4 @@ func (c *checker) checkCalicoDatastore() {
 	refuse(n.Calico.Typha == TyphaAlways, key+".typha", "nodes watch etcd themselves; set it to auto or never")
 	families := c.spec.families()
 	refuse(len(families) > 0 && families[0] == FamilyIPv6, "cluster.pod_cidr", "primary addresses are those of IPv4 there; write the IPv4 range first, or use datastore: "+DatastoreKubernetes)
-	refuse(len(n.Reflectors) > 0, "cluster.network.reflectors", "nodes have a mesh of sessions; remove the reflectors, or use datastore: "+DatastoreKubernetes)
-	refuse(n.ReflectorLabel != "", "cluster.network.reflector_label", "nodes have a mesh of sessions; remove the label, or use datastore: "+DatastoreKubernetes)
-	refuse(n.BGP.RackLabel != "", "cluster.network.bgp.rack_label", "nodes have a mesh of sessions; remove the label, or use datastore: "+DatastoreKubernetes)
-	refuse(n.Authentication == AuthenticationMD5, "cluster.network.authentication", "sessions have no password; set it to auto or none, or use datastore: "+DatastoreKubernetes)
-	refuse(len(n.BGP.Peers) > 0, "cluster.network.bgp.peers", "sessions with routers are written to the Kubernetes API; use datastore: "+DatastoreKubernetes)
-	if backend(n.Calico.Encapsulation) == BackendBIRD {
-		refuse(len(c.place.nodes) >= n.MeshBelow && len(n.Reflectors) == 0, "cluster.network.mesh_below", "from that number of nodes on there are route reflectors; raise it above the number of nodes, or use an encapsulation of VXLAN")
-	}
 }

@@ -71,6 +71,17 @@ func TestClientsOfCalicoEtcd(t *testing.T) {
 	}
 }
 
+// TestSessionsWithEtcd: reflectors, routers and passwords do not depend on the datastore.
+func TestSessionsWithEtcd(t *testing.T) {
+	spec := cluster.Spec{Network: cluster.NetworkSpec{Plugin: cluster.PluginCalico, MeshBelow: 3,
+		Calico: cluster.CalicoSpec{Datastore: cluster.DatastoreEtcd},
+		BGP:    cluster.BGPSpec{Peers: []cluster.BGPPeerSpec{{Name: "tor", Address: "172.31.0.2", ASN: 64513}}}}}
+	c := mustResolve(t, spec, fleet(masters(3), hosts("n", 1000, 2, "minion")))
+	if c.Network.Authentication != cluster.AuthenticationAuto || c.Network.Mesh || len(c.Network.Reflectors) == 0 || len(c.Nodes["n1"].BGP.Routers) != 1 {
+		t.Errorf("authentication %s, mesh %v, reflectors %q", c.Network.Authentication, c.Network.Mesh, c.Network.Reflectors)
+	}
+}
+
 // TestWithoutEtcdOfCalico checks that a cluster with the other datastore has no trace of it.
 func TestWithoutEtcdOfCalico(t *testing.T) {
 	c := withCalico(t, cluster.NetworkSpec{}, masters(3))

@@ -79,10 +79,9 @@ func (n NetworkSpec) routesByBGP() bool {
 	return n.Plugin == PluginBGP || n.Plugin == PluginCalico && backend(n.Calico.Encapsulation) == BackendBIRD
 }
 
-// authentication returns the authentication of the BGP sessions: none without sessions, and where Calico has
-// its objects in etcd.
+// authentication returns the authentication of the BGP sessions: none without sessions.
 func (n NetworkSpec) authentication() string {
-	if !n.routesByBGP() || n.usesEtcd() {
+	if !n.routesByBGP() {
 		return AuthenticationNone
 	}
 	return n.Authentication

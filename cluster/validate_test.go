@@ -64,12 +64,6 @@ var brokenClusters = []struct {
 	{"IPv6 first with etcd", ipv6(func(s *cluster.Spec, _ []cluster.Host) {
 		s.Network.Plugin, s.Network.Calico.Datastore = "calico", "etcd"
 	}), "unused-with-etcd cluster.pod_cidr", "IPv4 range first"},
-	{"reflectors with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Reflectors = []string{"m1", "m2"} }), "unused-with-etcd cluster.network.reflectors", "datastore: kubernetes"},
-	{"a password with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Authentication = "md5" }), "unused-with-etcd cluster.network.authentication", "no password"},
-	{"routers with etcd", calicoEtcd(func(s *cluster.Spec) {
-		s.Network.BGP.Peers = []cluster.BGPPeerSpec{{Name: "tor", Address: "172.31.0.2", ASN: 64513}}
-	}), "unused-with-etcd cluster.network.bgp.peers", "Kubernetes API"},
-	{"too many nodes for a mesh with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.MeshBelow = 5 }), "unused-with-etcd cluster.network.mesh_below", "raise it"},
 	{"no master", func(_ *cluster.Spec, h *[]cluster.Host) { *h = minions(2) }, "no-master roles.master", "three for high availability"},
 	{"nothing at all", func(_ *cluster.Spec, h *[]cluster.Host) { *h = nil }, "no-master roles.master", "at least one"},
 	{"even etcd", func(_ *cluster.Spec, h *[]cluster.Host) { *h = masters(2) }, "even-etcd roles.etcd", "use 1 or 3"},

@@ -53,7 +53,7 @@ func (c *converter) calico() {
 	c.cluster.setPath([]string{"network", "plugin"}, "calico")
 	if v := c.network["calico_datastore"]; text(v) == "etcd" {
 		c.cluster.setPath([]string{"network", "calico", "datastore"}, "etcd")
-		c.note(v.at, describe("calico_datastore", v.v), "is an etcd cluster of Calico's own here, not the one of Kubernetes; route reflectors and routers do not work with it")
+		c.note(v.at, describe("calico_datastore", v.v), "is an etcd cluster of Calico's own here, not the one of Kubernetes")
 	}
 	ipip, vxlan := c.network["calico_ipip_mode"], c.network["calico_vxlan_mode"]
 	encapsulation, ok := encapsulationOf(cmp.Or(text(ipip), "Never"), cmp.Or(text(vxlan), "Always"))
