@@ -51,7 +51,11 @@ func EachOf[T any](ctx context.Context, c *Client, resource schema.GroupVersionR
 
 // read decodes one page of the objects of a resource.
 func (c *Client) read(ctx context.Context, resource schema.GroupVersionResource, query url.Values, into any) error {
-	path := "/apis/" + resource.GroupVersion().String() + "/" + resource.Resource
+	prefix := "/apis/"
+	if resource.Group == "" {
+		prefix = "/api/"
+	}
+	path := prefix + resource.GroupVersion().String() + "/" + resource.Resource
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
