@@ -70,15 +70,21 @@ func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, erro
 // Apply runs the hook. The output of a command has the ends of stdout and stderr;
 // that of a request has status.
 func (h *Hook) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
+	return h.Run(ctx, h.environment(actx))
+}
+
+// Run runs the hook for programs that run no playbook. environment are variables of a command's environment beside
+// those of this process, as NAME=value.
+func (h *Hook) Run(ctx context.Context, environment []string) (engine.Output, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("not done within %s", h.Timeout))
 	defer cancel()
 	if h.HTTP != nil {
 		return h.HTTP.send(limited)
 	}
-	return run(limited, h.Command, h.environment(actx))
+	return run(limited, h.Command, environment)
 }
 
-// environment returns the variables that the program has beside those of deployer.
+// environment returns the variables that the program has beside those of deployer, for a host of a run.
 func (h *Hook) environment(actx engine.ActionContext) []string {
 	vars := actx.Vars()
 	out := []string{
