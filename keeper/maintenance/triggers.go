@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"deployer/keeper/maintenance/nodes"
 	"deployer/keeper/maintenance/profile"
@@ -21,12 +22,15 @@ func (v *visit) triggers(ctx context.Context, p *profile.ProfileDecision, list [
 			return false, fmt.Errorf("trigger %s: %w", t.Name, err)
 		}
 		e := Event{Kind: Triggered, Node: v.node, Profile: p.Profile, Instance: t.Name, Text: text}
-		if !done {
+		switch of, ok := t.Of.(profile.Edit); {
+		case !done:
 			e.Kind = InProgress
-		}
-		v.c.record(e)
-		if !done {
+			v.c.record(e)
 			return false, nil
+		case !ok:
+			v.c.record(e)
+		case v.edit(of):
+			v.events = append(v.events, e)
 		}
 	}
 	return true, nil
@@ -35,7 +39,6 @@ func (v *visit) triggers(ctx context.Context, p *profile.ProfileDecision, list [
 func (v *visit) trigger(ctx context.Context, name string, t *profile.Trigger, what string, since time.Time) (done bool, text string, err error) {
 	switch of := t.Of.(type) {
 	case profile.Edit:
-		v.edit(of)
 		return true, "", nil
 	case *profile.Drain:
 		return v.drain(ctx, of, since)
@@ -53,11 +56,13 @@ func (v *visit) trigger(ctx context.Context, name string, t *profile.Trigger, wh
 	return false, "", fmt.Errorf("triggers of type %s are not known", t.Type)
 }
 
-// edit changes the node in memory; store writes it.
-func (v *visit) edit(e profile.Edit) {
+// edit changes the node in memory; store writes it. It reports whether that changed anything.
+func (v *visit) edit(e profile.Edit) bool {
+	before := v.node
 	v.edits = append(v.edits, e)
-	v.node = v.node.DeepCopy()
+	v.node = before.DeepCopy()
 	e.Apply(v.node)
+	return !equality.Semantic.DeepEqual(before, v.node)
 }
 
 // drain does one step of a drain. It cordons the node at once, because pods would come back otherwise.

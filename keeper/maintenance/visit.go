@@ -83,9 +83,9 @@ func (v *visit) profiles(ctx context.Context, d *profile.Decision) error {
 	for i := range d.Profiles {
 		p := &d.Profiles[i]
 		v.profile = p.Profile
-		kept := len(v.edits)
+		edits, events := len(v.edits), len(v.events)
 		if err := v.one(ctx, d, p); err != nil {
-			v.edits = v.edits[:kept]
+			v.edits, v.events = v.edits[:edits], v.events[:events]
 			return err
 		}
 	}
