@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/keeper/maintenance/leases"
 	"deployer/keeper/maintenance/nodes"
 	"deployer/keeper/maintenance/profile"
@@ -211,6 +213,9 @@ func (c *Controller) runHook(ctx context.Context, node *corev1.Node) error {
 		env = append(env, name+"="+value)
 	}
 	_, err := hook.Run(ctx, env)
+	if failure, ok := errors.AsType[*engine.Failure](err); ok && failure.Detail != "" {
+		return fmt.Errorf("%w: %s", err, sanitize.FirstLine(failure.Detail, 200))
+	}
 	return err
 }
 
