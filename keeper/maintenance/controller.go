@@ -22,7 +22,7 @@ type Controller struct {
 	Config *profile.Config
 	// Doer carries out reboots and playbooks; nil when the file has none.
 	Doer Doer
-	// HTTP is the client for notifications and Prometheus; nil means the environment's proxy and no redirects.
+	// HTTP is the client for notifications and Prometheus; nil means one with the proxy of the environment.
 	HTTP *http.Client
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
