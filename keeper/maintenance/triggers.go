@@ -15,7 +15,7 @@ import (
 // triggers runs triggers one after the other, and returns true when all have ended. The first one that has not ended
 // stops them; the next pass begins with the first again, so that each must be repeatable. what names the reason of
 // their run, for the IDs of actions.
-func (v *visit) triggers(ctx context.Context, p *profile.ProfileDecision, list []*profile.Trigger, what string, since time.Time) (bool, error) {
+func (v *visit) triggers(ctx context.Context, p *profile.Due, list []*profile.Trigger, what string, since time.Time) (bool, error) {
 	for _, t := range list {
 		done, text, err := v.trigger(ctx, p.Profile, t, what, since)
 		if err != nil {

@@ -94,7 +94,7 @@ func (v *visit) profiles(ctx context.Context, d *profile.Decision) error {
 }
 
 // one carries out the decision of one profile.
-func (v *visit) one(ctx context.Context, d *profile.Decision, p *profile.ProfileDecision) error {
+func (v *visit) one(ctx context.Context, d *profile.Decision, p *profile.Due) error {
 	progress := v.data.Profiles[p.Profile]
 	done, err := v.triggers(ctx, p, p.Enter, "enter "+string(p.State), progress.Transition)
 	if err != nil || !done {
@@ -134,7 +134,7 @@ func (v *visit) begin(name string) time.Time {
 	return b.since
 }
 
-func (v *visit) notify(ctx context.Context, d *profile.Decision, p *profile.ProfileDecision) error {
+func (v *visit) notify(ctx context.Context, d *profile.Decision, p *profile.Due) error {
 	for _, n := range p.Notify {
 		if last, sent := v.data.Notifications[n.Name]; sent && last.Equal(v.world.Now) {
 			continue // by another profile of the node, in this pass
@@ -159,7 +159,7 @@ func (v *visit) store(ctx context.Context) error {
 			e.Apply(node)
 		}
 		set(&node.Annotations, profile.DataAnnotation, v.data.String())
-		set(&node.Labels, profile.StateLabel, string(v.data.Serious(profile.Names(node.Labels))))
+		set(&node.Labels, profile.StateLabel, string(v.data.Serious(profile.NamesOf(node.Labels))))
 	})
 	if err != nil {
 		return err

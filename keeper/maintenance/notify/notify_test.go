@@ -27,7 +27,7 @@ import (
 var saturday = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 func message() profile.Message {
-	return profile.Message{Node: &corev1.Node{ObjectMeta: v1.ObjectMeta{Name: "n1"}}, State: profile.InMaintenance, Profile: profile.ProfileNames{Current: "p"}}
+	return profile.Message{Node: &corev1.Node{ObjectMeta: v1.ObjectMeta{Name: "n1"}}, State: profile.InMaintenance, Profile: profile.Names{Current: "p"}}
 }
 
 func template(t *testing.T, text string) profile.Template {

@@ -50,7 +50,7 @@ func namesOf(nodes []string) string {
 
 // inGroup reports whether a node counts for another one.
 func (c *maxMaintenance) inGroup(node, of *corev1.Node) bool {
-	if c.Profile != "" && !slices.Contains(Names(node.Labels), c.Profile) {
+	if c.Profile != "" && !slices.Contains(NamesOf(node.Labels), c.Profile) {
 		return false
 	}
 	for _, label := range append(slices.Clone(c.GroupBy), c.GroupLabel) {
@@ -106,7 +106,7 @@ func (c *clusterSemver) evaluate(s *subject) (Result, error) {
 	}
 	highest := own
 	for _, node := range s.world.Nodes {
-		if c.ProfileScoped && !slices.Contains(Names(node.Labels), s.profile) {
+		if c.ProfileScoped && !slices.Contains(NamesOf(node.Labels), s.profile) {
 			continue
 		}
 		if v, err := version.ParseSemantic(node.Labels[c.Key]); err == nil && highest.LessThan(v) {

@@ -16,16 +16,16 @@ type Decision struct {
 	// added; without the transitions of this decision.
 	Data Data
 	// Profiles are the decisions of the node's profiles, in the order of its label.
-	Profiles []ProfileDecision
+	Profiles []Due
 	// Unknown are the profiles that the label names and the file does not have. They keep their state.
 	Unknown []string
 	// Err is the reason why nothing happens; it has all errors of checks.
 	Err error
 }
 
-// ProfileDecision is what happens in one profile of a node: the parts of it in the order of the fields, where an error
+// Due is what happens in one profile of a node: the parts of it in the order of the fields, where an error
 // ends it.
-type ProfileDecision struct {
+type Due struct {
 	Profile string
 	State   State
 	// Enter are the triggers to run because the node has just entered its state. While there are any, the profile
@@ -58,7 +58,7 @@ type Look struct {
 // All checks of all transitions of a profile's state are evaluated, then the first transition that passed is made. A
 // node is in-maintenance for one profile at a time: the others keep their state until it has left.
 func Decide(c *Config, node *corev1.Node, data Data, w *World) Decision {
-	names := Names(node.Labels)
+	names := NamesOf(node.Labels)
 	d := Decision{Data: data.Clone()}
 	d.Data.follow(names, c.Has, w.Now)
 	t := &taken{leases: map[LeaseKey]string{}, busy: w.Busy[node.Name]}
@@ -82,15 +82,15 @@ func Decide(c *Config, node *corev1.Node, data Data, w *World) Decision {
 	}
 	if d.Err = errors.Join(errs...); d.Err != nil {
 		for i := range d.Profiles {
-			d.Profiles[i] = ProfileDecision{Profile: d.Profiles[i].Profile, State: d.Profiles[i].State, Next: d.Profiles[i].State, Looks: d.Profiles[i].Looks}
+			d.Profiles[i] = Due{Profile: d.Profiles[i].Profile, State: d.Profiles[i].State, Next: d.Profiles[i].State, Looks: d.Profiles[i].Looks}
 		}
 	}
 	return d
 }
 
-func decideProfile(p *profile, node *corev1.Node, is Progress, data Data, w *World, others *taken) (ProfileDecision, error) {
+func decideProfile(p *profile, node *corev1.Node, is Progress, data Data, w *World, others *taken) (Due, error) {
 	rules := p.states[is.Current]
-	d := ProfileDecision{Profile: p.name, State: is.Current, Next: is.Current}
+	d := Due{Profile: p.name, State: is.Current, Next: is.Current}
 	for _, n := range rules.notify {
 		if n.Schedule.due(is, data.Notifications[n.Name], w.Now) {
 			d.Notify = append(d.Notify, n)
@@ -125,7 +125,7 @@ type taken struct {
 	busy        string              // profile whose transition has triggers in progress; empty for none
 }
 
-func (t *taken) add(d *ProfileDecision) {
+func (t *taken) add(d *Due) {
 	if d.Next == InMaintenance {
 		t.maintenance = d.Profile
 	}
@@ -182,7 +182,7 @@ func (t *transition) look(s *subject) (Look, error) {
 
 // Message returns what templates see for a profile of a node.
 func (d *Decision) Message(node *corev1.Node, profile string) Message {
-	m := Message{Node: node, Profile: ProfileNames{Current: profile, Last: d.Data.last()}}
+	m := Message{Node: node, Profile: Names{Current: profile, Last: d.Data.last()}}
 	for _, p := range d.Data.Profiles {
 		m.InMaintenance = m.InMaintenance || p.Current == InMaintenance
 	}

@@ -159,7 +159,7 @@ func TestMessageOfADecision(t *testing.T) {
 	data.Profiles["b"].Transition = saturday
 	d := Decide(c, node, data, world(node))
 	m := d.Message(node, "a")
-	if m.State != InMaintenance || m.Profile != (ProfileNames{"a", "b"}) || !m.InMaintenance || !m.LastTransition.Equal(saturday.Add(-time.Hour)) {
+	if m.State != InMaintenance || m.Profile != (Names{"a", "b"}) || !m.InMaintenance || !m.LastTransition.Equal(saturday.Add(-time.Hour)) {
 		t.Errorf("%+v", m)
 	}
 	if text := d.Data.Serious([]string{"a", "b"}); text != InMaintenance {

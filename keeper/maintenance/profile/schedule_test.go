@@ -40,7 +40,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestTemplates(t *testing.T) {
-	m := Message{Node: member("n1", Required, "zone", "z1"), State: Required, Profile: ProfileNames{"a", "b"}, LastTransition: saturday}
+	m := Message{Node: member("n1", Required, "zone", "z1"), State: Required, Profile: Names{"a", "b"}, LastTransition: saturday}
 	for text, want := range map[string]string{
 		`{{ .Node.Name }} in {{ index .Node.Labels "zone" }}{{ index .Node.Annotations "none" }}`: "n1 in z1",
 		`{{ .State }} {{ .Profile }} {{ .Profile.Current }} {{ .Profile.Last }}`:                  "maintenance-required a a b",

@@ -153,8 +153,8 @@ func (d Data) last() string {
 	return last
 }
 
-// Names returns the profiles of a node by its labels, each once, in the order of the label.
-func Names(labels map[string]string) []string {
+// NamesOf returns the profiles of a node by its labels, each once, in the order of the label.
+func NamesOf(labels map[string]string) []string {
 	var out []string
 	for name := range strings.SplitSeq(labels[ProfileLabel], separator) {
 		if name != "" && !slices.Contains(out, name) {

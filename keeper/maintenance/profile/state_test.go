@@ -42,15 +42,15 @@ func TestDataThatNobodyUnderstandsIsAnError(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesOf(t *testing.T) {
 	for label, want := range map[string][]string{
 		"": {"default"}, "a": {"a"}, "a--b": {"a", "b"}, "a--b--a": {"a", "b"}, "--a--": {"a"}, "a-b--c": {"a-b", "c"},
 	} {
-		if got := Names(map[string]string{ProfileLabel: label}); !slices.Equal(got, want) {
+		if got := NamesOf(map[string]string{ProfileLabel: label}); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q", label, got)
 		}
 	}
-	if got := Names(nil); !slices.Equal(got, []string{"default"}) {
+	if got := NamesOf(nil); !slices.Equal(got, []string{"default"}) {
 		t.Errorf("no label: got %q", got)
 	}
 }

@@ -14,13 +14,13 @@ import (
 type Message struct {
 	Node           *corev1.Node
 	State          State
-	Profile        ProfileNames
+	Profile        Names
 	InMaintenance  bool // any profile of the node is in-maintenance
 	LastTransition time.Time
 }
 
-// ProfileNames prints as the current profile: {{ .Profile }} and {{ .Profile.Current }} are the same text.
-type ProfileNames struct {
+// Names prints as the current profile: {{ .Profile }} and {{ .Profile.Current }} are the same text.
+type Names struct {
 	// Current is the profile whose state has the notification.
 	Current string
 	// Last is the profile that caused the node's last change of state.
@@ -28,7 +28,7 @@ type ProfileNames struct {
 }
 
 // String returns Current.
-func (p ProfileNames) String() string { return p.Current }
+func (p Names) String() string { return p.Current }
 
 // Template is a text with Go's template language over a [Message].
 type Template struct{ parsed *template.Template }
@@ -88,6 +88,6 @@ func exampleMessage() Message {
 				Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}},
 			},
 		},
-		State: Required, Profile: ProfileNames{Current: "profile", Last: "profile"},
+		State: Required, Profile: Names{Current: "profile", Last: "profile"},
 	}
 }
