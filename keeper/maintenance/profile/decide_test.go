@@ -169,3 +169,42 @@ func TestMessageOfADecision(t *testing.T) {
 		t.Error(d.Data)
 	}
 }
+
+func TestSecondTransitionThatPassesIsNotMade(t *testing.T) {
+	c := load(t, two)
+	node, data := in(Operational, Operational, "a", "")
+	w := world(node)
+	w.Facts = &answers{value: 1} // both transitions of profile a pass, and only the second has a trigger
+	d := Decide(c, node, data, w)
+	if p := d.Profiles[0]; d.Err != nil || p.Next != Required || len(p.Do) != 0 || !p.Looks[1].Passed {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestProfilesOfANodeDoNotShareALease(t *testing.T) {
+	c := load(t, `
+intervals: {requeue: 30s}
+instances: {check: [{type: stagger, name: turn, config: {duration: 5m, leaseName: turn, leaseNamespace: ns}}]}
+profiles:
+- name: a
+  operational: {transitions: [{check: turn, next: maintenance-required}]}
+- name: b
+  operational: {transitions: [{check: turn, next: maintenance-required}]}
+`)
+	node, data := in(Operational, Operational)
+	d := Decide(c, node, data, world(node))
+	if d.Profiles[0].Next != Required || len(d.Profiles[0].Take) != 1 || d.Profiles[1].Next != Operational || d.Profiles[1].Looks[0].Blocked != "profile a of the node takes lease ns/turn-0" {
+		t.Errorf("%+v", d.Profiles)
+	}
+}
+
+func TestStatesAreReadAgainWhenTheyChange(t *testing.T) {
+	node := member("n1", Operational)
+	w := world(node)
+	for _, s := range []State{Operational, InMaintenance, Required} {
+		node.Annotations = member("n1", s).Annotations
+		if got := w.maintained(node); got != (s == InMaintenance) {
+			t.Errorf("%s counts: %v", s, got)
+		}
+	}
+}
