@@ -53,8 +53,7 @@ func (v *visit) run(ctx context.Context) error {
 	v.rest(&d)
 	failure := v.profiles(ctx, &d)
 	if err := v.store(ctx); err != nil {
-		// The API may have stored the states all the same: until the next pass reads them, the node counts.
-		v.world.Busy[v.node.Name] = ""
+		// The API may have stored the states all the same. A node that was to change its state stays busy, and counts.
 		if failure != nil {
 			return fmt.Errorf("%w; and then: %w", failure, err)
 		}

@@ -89,6 +89,9 @@ func TestProfileThatTheFileLacksBlocksWhileInMaintenance(t *testing.T) {
 	node, data := in(Required, Operational, "a", "")
 	node.Labels[ProfileLabel] = "a--gone"
 	delete(data.Profiles, "b")
+	if d := Decide(c, node, data, world(node)); d.Data.Profiles["gone"] != nil {
+		t.Errorf("the profile got a state: %s", d.Data)
+	}
 	data.Profiles["gone"] = &Progress{saturday, InMaintenance, InMaintenance}
 	d := Decide(c, node, data, world(node))
 	if !slices.Equal(d.Unknown, []string{"gone"}) || d.Data.Profiles["gone"].Current != InMaintenance || d.Profiles[0].Next != Required || len(d.Profiles) != 1 {
