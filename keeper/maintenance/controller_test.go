@@ -283,3 +283,37 @@ func TestInterruptedPassStopsBetweenNodes(t *testing.T) {
 		t.Errorf("got %v, n1 %s, n2 %q", err, k.state("n1", "p"), k.state("n2", "p"))
 	}
 }
+
+func TestSecondNodeOfAPassSeesTheLeaseOfTheFirst(t *testing.T) {
+	k := newCluster(t, strings.ReplaceAll(simple("mark", ""), "count && turn", "turn"), &work{})
+	k.addNode("n1", going("p")...)
+	k.addNode("n2", going("p")...)
+	k.passes(2) // without an error
+	if k.state("n1", "p") != profile.InMaintenance || k.state("n2", "p") != profile.Required {
+		t.Errorf("n1 %s, n2 %s", k.state("n1", "p"), k.state("n2", "p"))
+	}
+	k.passes(6)
+	if k.state("n2", "p") != profile.InMaintenance {
+		t.Errorf("n2 %s after 5m", k.state("n2", "p"))
+	}
+}
+
+func TestSecondProfileWaitsWhileTriggersAreInProgress(t *testing.T) {
+	file := simple("mark && reboot", "") + `
+- name: q
+  operational: {transitions: [{check: go, next: maintenance-required}]}
+  maintenance-required: {transitions: [{check: go, next: operational}]}
+`
+	w := &work{}
+	k := newCluster(t, file, w)
+	k.addNode("n1", profile.ProfileLabel, "p--q", "go", "")
+	k.passes(3)
+	if k.state("n1", "p") != profile.Required || k.state("n1", "q") != profile.Required || len(w.asked) != 2 {
+		t.Errorf("p %s, q %s, asked %d times", k.state("n1", "p"), k.state("n1", "q"), len(w.asked))
+	}
+	w.done = map[string]bool{"reboot": true}
+	k.passes(1)
+	if k.state("n1", "p") != profile.InMaintenance {
+		t.Errorf("p %s", k.state("n1", "p"))
+	}
+}
