@@ -84,8 +84,8 @@ func TestForcedDrainDeletesPodsAfterTheEvictionTimeout(t *testing.T) {
 	k.addPod("web", "n1", map[string]any{"app": "web"})
 	k.addBudget(0)
 	k.passes(3) // in maintenance at 12:01, first step at 12:02
-	if k.api.Object("/api/v1/namespaces/default/pods/web") == nil {
-		t.Fatal("the pod was deleted at once")
+	if k.api.Object("/api/v1/namespaces/default/pods/web") == nil || !k.cordoned("n1") {
+		t.Fatalf("the pod was deleted at once, or the node is open: cordoned %v", k.cordoned("n1"))
 	}
 	k.passes(1)
 	if k.api.Object("/api/v1/namespaces/default/pods/web") != nil || slices.ContainsFunc(k.api.Writes(), func(w string) bool { return strings.HasPrefix(w, "EVICT") }) {
@@ -211,6 +211,33 @@ func TestStatesThatAnotherClientChangedAreNotOverwritten(t *testing.T) {
 	}
 	if got := k.meta("n1", "annotations")[profile.DataAnnotation]; got != theirs || k.meta("n1", "labels")["mark"] != nil {
 		t.Errorf("the node has %v", got)
+	}
+}
+
+func TestNewNodeWithTheNameIsNotChanged(t *testing.T) {
+	k := newCluster(t, simple("mark", ""), &work{})
+	k.addNode("n1", going("p")...)
+	concurrent(k, func() {
+		k.addNode("n1", going("p")...)
+		object := k.api.Object("/api/v1/nodes/n1")
+		object["metadata"].(map[string]any)["uid"] = "another"
+		k.api.Put("/api/v1/nodes/n1", object)
+	})
+	if err := k.pass(); err == nil || !strings.Contains(err.Error(), "there is a new node with this name") || k.state("n1", "p") != "" {
+		t.Errorf("%v, n1 is %q", err, k.state("n1", "p"))
+	}
+}
+
+func TestNotificationOfTwoProfilesIsSentOnce(t *testing.T) {
+	file := strings.ReplaceAll(simple("mark", ""), "maintenance-required: {transitions", "maintenance-required: {notify: tell, transitions") +
+		"- name: q\n  operational: {transitions: [{check: go, next: maintenance-required}]}\n  maintenance-required: {notify: tell}\n"
+	k := newCluster(t, file, &work{})
+	slack := &slackAPI{answer: "ok"}
+	k.c.HTTP = &http.Client{Transport: slack}
+	k.addNode("n1", profile.ProfileLabel, "p--q", "go", "")
+	k.passes(2)
+	if k.state("n1", "q") != profile.Required || len(slack.messages) != 1 {
+		t.Errorf("q %s, %d messages", k.state("n1", "q"), len(slack.messages))
 	}
 }
 

@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -156,6 +157,7 @@ type slackAPI struct {
 	mu       sync.Mutex
 	messages []map[string]string
 	down     bool
+	answer   string // default: that of chat.postMessage
 	requests int
 }
 
@@ -172,8 +174,8 @@ func (s *slackAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.messages = append(s.messages, message)
-	body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"ok":true,"ts":"%d.1"}`, len(s.messages))))
-	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: body, Header: http.Header{}}, nil
+	answer := cmp.Or(s.answer, fmt.Sprintf(`{"ok":true,"ts":"%d.1"}`, len(s.messages)))
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}}, nil
 }
 
 // work is a Doer that ends actions when a test says so.

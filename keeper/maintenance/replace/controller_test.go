@@ -133,12 +133,19 @@ func TestNodesAreReplacedInTurn(t *testing.T) {
 	if !k.cordoned("n0") || k.cordoned("n1") || len(*bodies) != 0 || !k.said("node n0: pods are left: default/web (PodDisruptionBudget") {
 		t.Fatalf("n0 cordoned: %v, n1: %v; %q", k.cordoned("n0"), k.cordoned("n1"), k.events)
 	}
+	object := k.api.Object("/api/v1/nodes/n0")
+	object["spec"].(map[string]any)["unschedulable"] = false
+	k.api.Put("/api/v1/nodes/n0", object)
+	k.passes(1)
+	if !k.cordoned("n0") {
+		t.Error("n0 was uncordoned by somebody, and stays open while it is drained")
+	}
 	k.addBudget(1)
-	k.passes(1) // 12:03
+	k.passes(1) // 12:04
 	if k.exists("n0") || !k.exists("n1") || len(*bodies) != 1 || (*bodies)[0] != `{"machine_id":"","node":"n0","phase":"replace","provider_id":"openstack:///id-n0","uid":"uid-n0"}` {
 		t.Fatalf("n0: %v; %q; %q", k.exists("n0"), *bodies, k.events)
 	}
-	k.passes(10) // to 12:13
+	k.passes(10) // to 12:14
 	if !k.exists("n1") || k.cordoned("n1") {
 		t.Fatal("n1 goes within the 10 minutes of stagger")
 	}
