@@ -73,7 +73,7 @@ func Take(ctx context.Context, c *kube.Client, key profile.LeaseKey, holder stri
 	}
 	_, err = c.Patch(ctx, kube.LeaseKind(), key.Namespace, key.Name, patch, manager)
 	if apierrors.IsConflict(err) {
-		return &TakenError{key, "another client"}
+		return confirm(ctx, c, key, holder, now)
 	}
 	if err != nil {
 		return fmt.Errorf("taking lease %s: %w", key, err)
@@ -95,8 +95,13 @@ func create(ctx context.Context, c *kube.Client, key profile.LeaseKey, holder st
 	if err := c.Create(ctx, &unstructured.Unstructured{Object: content}); err != nil {
 		return fmt.Errorf("creating lease %s: %w", key, err)
 	}
+	return confirm(ctx, c, key, holder, now)
+}
+
+// confirm returns nil if holder has taken the lease at this time: an attempt that seemed to fail may have been stored.
+func confirm(ctx context.Context, c *kube.Client, key profile.LeaseKey, holder string, now time.Time) error {
 	is, ok, err := Read(ctx, c, key)
-	if err == nil && (!ok || is.Holder != holder) {
+	if err == nil && (!ok || is.Holder != holder || !is.Renewed.Equal(now.Truncate(time.Microsecond))) {
 		err = &TakenError{key, is.Holder}
 	}
 	return err

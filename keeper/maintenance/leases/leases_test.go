@@ -95,3 +95,18 @@ func TestLeaseThatIsNotReadableIsNotFree(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestLeaseThatWasTakenWithoutAnAnswerIsTaken(t *testing.T) {
+	_, c := serve(t)
+	now := saturday.Add(123456789 * time.Nanosecond) // Leases have microseconds
+	if err := Take(t.Context(), c, key, "n1", now, time.Minute); err != nil {
+		t.Errorf("new: %v", err)
+	}
+	if err := confirm(t.Context(), c, key, "n1", now); err != nil {
+		t.Errorf("confirm: %v", err)
+	}
+	var taken *TakenError
+	if err := confirm(t.Context(), c, key, "n1", now.Add(time.Second)); !errors.As(err, &taken) {
+		t.Errorf("another time: %v", err)
+	}
+}

@@ -72,6 +72,10 @@ func Patch(ctx context.Context, c *kube.Client, read *corev1.Node, change func(*
 		if before.UID != read.UID {
 			return nil, fmt.Errorf("there is a new node with this name since the pass began")
 		}
+		after = before.DeepCopy()
+		if change(after); difference(before, after) == nil {
+			return before, nil // an attempt that seemed to fail was stored
+		}
 		if before.Annotations[profile.DataAnnotation] != read.Annotations[profile.DataAnnotation] || before.Labels[profile.ProfileLabel] != read.Labels[profile.ProfileLabel] {
 			return nil, fmt.Errorf("another client has changed label %s or annotation %s since the pass began; nothing was stored", profile.ProfileLabel, profile.DataAnnotation)
 		}
