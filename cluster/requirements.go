@@ -235,6 +235,9 @@ func kernelRequirements(c *Cluster, n Node) []Requirement {
 	if c.KubeProxy.Mode == "iptables" {
 		out = append(out, feature("iptables", "kube-proxy writes its rules there"))
 	}
+	if c.KubeProxy.Mode == "nftables" {
+		out = append(out, feature("nftables_services", "kube-proxy refuses mode nftables on older kernels; cluster.kube_proxy.mode: iptables works there"))
+	}
 	// kube-proxy in its other mode, and the rule that gives pods' traffic out of
 	// the cluster the node's address.
 	out = append(out, feature("nftables", "traffic of pods is translated there"))

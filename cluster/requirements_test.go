@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"slices"
 	"testing"
 
 	"deployer/cluster"
@@ -59,6 +60,16 @@ func TestNameServerRequirements(t *testing.T) {
 		}
 		if kind != tt.kind || path != tt.path {
 			t.Errorf("%s: requirement %q of %q", name, kind, path)
+		}
+	}
+}
+
+// TestKernelOfServices: only kube-proxy in mode nftables needs a newer kernel.
+func TestKernelOfServices(t *testing.T) {
+	for mode, want := range map[string]bool{"": false, "iptables": false, "nftables": true} {
+		c := mustResolve(t, cluster.Spec{KubeProxy: cluster.KubeProxySpec{Mode: mode}}, masters(1))
+		if got := slices.ContainsFunc(c.Nodes["m1"].Requirements, func(r cluster.Requirement) bool { return r.Name == "nftables_services" }); got != want {
+			t.Errorf("mode %q: a newer kernel is required: %v", mode, got)
 		}
 	}
 }

@@ -92,7 +92,7 @@ type LeaderSpec struct {
 
 // KubeProxySpec is the `cluster.kube_proxy:` section.
 type KubeProxySpec struct {
-	Mode string `yaml:"mode" enum:"iptables,nftables,none" default:"iptables" doc:"Kernel interface with which kube-proxy forwards traffic of Services to pods. none: there is no kube-proxy, because the pod network forwards this traffic, too; it needs network.plugin: none, and does not change in a cluster in use."`
+	Mode string `yaml:"mode" enum:"iptables,nftables,none" default:"iptables" doc:"Kernel interface with which kube-proxy forwards traffic of Services to pods. A change reaches one node first; on each node new connections to Services are refused for some seconds. none: there is no kube-proxy, because the pod network forwards this traffic, too; it needs network.plugin: none, and does not change in a cluster in use."`
 }
 
 // KubeletSpec is the `cluster.kubelet:` section.

@@ -2,6 +2,7 @@ package hostcheck
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ func (r Requirement) kernel(ctx context.Context, sys engine.System) checkresult.
 		return filter(ctx, sys, []string{"iptables", "--wait", "5", "--table", "nat", "--list-rules"}, "nf_tables", "ip_tables")
 	case "nftables":
 		return filter(ctx, sys, []string{"nft", "list", "tables"}, "nf_tables")
+	case "nftables_services":
+		return minKernel(sys, 5, 13)
 	case "tcp_md5":
 		return tcpMD5()
 	}
@@ -49,6 +52,24 @@ func (r Requirement) kernel(ctx context.Context, sys engine.System) checkresult.
 		return checkresult.OK("can be loaded")
 	}
 	return checkresult.Problem("install the kernel's modules, or another kernel", "the kernel neither has %s nor can load it", r.Name)
+}
+
+// minKernel requires a version of the kernel. kube-proxy in mode nftables refuses to start before 5.13 (kubernetes v1.36.3,
+// pkg/proxy/nftables/supported.go); the program nft that it needs is in its image.
+func minKernel(sys engine.System, major, minor int) checkresult.Row {
+	data, err := os.ReadFile(sys.Path("/proc/sys/kernel/osrelease"))
+	if err != nil {
+		return checkresult.Problem("look why the file cannot be read", "the version of the kernel is unknown: %v", err)
+	}
+	release := strings.TrimSpace(string(data))
+	var have [2]int
+	if n, _ := fmt.Sscanf(release, "%d.%d", &have[0], &have[1]); n < 2 {
+		return checkresult.OK("not compared: the kernel has the version %s", release)
+	}
+	if have[0] < major || have[0] == major && have[1] < minor {
+		return checkresult.Problem("install a newer kernel, or set cluster.kube_proxy.mode: iptables", "kernel %s is older than %d.%d", release, major, minor)
+	}
+	return checkresult.OK("kernel %s", release)
 }
 
 // filter tests a packet filter by its own program; when that is not installed yet, it
