@@ -50,7 +50,7 @@ func (r *resolver) kubeletConfig(n Node) map[string]any {
 		},
 		"authorization":            map[string]any{"mode": "Webhook"},
 		"cgroupDriver":             "systemd", // one manager of cgroups on a host that systemd runs
-		"clusterDNS":               []any{r.out.DNS.IP},
+		"clusterDNS":               r.out.DNS.servers(),
 		"clusterDomain":            r.out.DNS.Domain,
 		"containerRuntimeEndpoint": containerdSocket,
 		"eventRecordQPS":           50, // the kubelet's default; 0 would let a node flood the API with events

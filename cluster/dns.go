@@ -26,6 +26,7 @@ type DNSSpec struct {
 	CPULimit      int                 `yaml:"cpu_limit_millicores" doc:"CPU limit of each CoreDNS pod in thousandths of a core; default: none, because queries of a pod that is throttled time out."`
 	MemoryRequest int                 `yaml:"memory_request_mib" doc:"Memory request of each CoreDNS pod in MiB; default by size."`
 	MemoryLimit   int                 `yaml:"memory_limit_mib" doc:"Memory limit of each CoreDNS pod in MiB; default by size."`
+	NodeLocal     NodeLocalDNSSpec    `yaml:"node_local" doc:"DNS cache on every node."`
 }
 
 // The ways in which a rewrite matches names, those of CoreDNS (coredns.io/plugins/rewrite).
@@ -64,6 +65,7 @@ type DNS struct {
 	Rewrites         []DNSRewrite `json:"rewrites"`               // names that are answered with the records of others
 	ExtraPlugins     string       `json:"extra_plugins"`          // further lines of the Corefile for the server of all names
 	ExtraServers     string       `json:"extra_servers"`          // further servers of the Corefile
+	NodeLocal        NodeLocalDNS `json:"node_local"`             // DNS cache on every node
 	SpreadZones      bool         `json:"spread_zones"`           // true when pods are spread over zones, too: all nodes that take pods have a zone
 }
 
@@ -125,6 +127,7 @@ func (r *resolver) dns(p SizeProfile, ips []string) DNS {
 		Rewrites:         append([]DNSRewrite{}, spec.Rewrites...),
 		ExtraPlugins:     strings.TrimSpace(spec.ExtraPlugins),
 		ExtraServers:     strings.TrimSpace(spec.ExtraServers),
+		NodeLocal:        spec.NodeLocal.resolve(r.spec.families()[0]),
 		SpreadZones:      r.zonesKnown(),
 	}
 }

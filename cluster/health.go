@@ -42,6 +42,9 @@ func healthOf(c *Cluster, n Node) []Health {
 	if n.RunsCalico {
 		local("Felix", "http", portFelixHealth, "/readiness", false)
 	}
+	if n.RunsNodeDNS {
+		out = append(out, Health{Name: "DNS cache", URL: fmt.Sprintf("http://%s/health", hostPort(c.DNS.NodeLocal.Address, portNodeDNSHealth))})
+	}
 	if n.RunsTypha {
 		local("Typha", "http", portTyphaHealth, "/readiness", false)
 	}
@@ -83,6 +86,9 @@ func unitsOf(c *Cluster, n Node) []string {
 	}
 	if n.RunsExternalProxy && !n.IsNode {
 		out = append(out, "deployer-proxy.service")
+	}
+	if n.RunsNodeDNS {
+		out = append(out, unitNodeDNS)
 	}
 	if n.RunsFirewall {
 		out = append(out, "deployer-firewall.service")

@@ -19,6 +19,7 @@ type Node struct {
 	RunsKubeProxy     bool     `json:"runs_kube_proxy"`     // true when the host runs kube-proxy
 	RunsCalico        bool     `json:"runs_calico"`         // true when the host runs calico-node
 	RunsTypha         bool     `json:"runs_typha"`          // true when the host runs Typha, from which calico-node reads its objects
+	RunsNodeDNS       bool     `json:"runs_node_dns"`       // true when the host runs a DNS cache for its pods
 	RunsLocalProxy    bool     `json:"runs_local_proxy"`    // true when the host runs an API proxy on 127.0.0.1 for itself
 	RunsExternalProxy bool     `json:"runs_external_proxy"` // true when the host runs an API proxy on its address, for clients outside of the cluster
 	RunsProxyPod      bool     `json:"runs_proxy_pod"`      // true when the API proxy is a static pod

@@ -37,6 +37,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	n.RunsLocalProxy = n.IsNode && !n.IsMaster
 	n.RunsExternalProxy = n.IsProxy
 	n.RunsProxyPod = n.IsNode && (n.RunsLocalProxy || n.RunsExternalProxy)
+	n.RunsNodeDNS = n.IsNode && r.spec.DNS.NodeLocal.Enabled
 	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
 	n.RunsFirewall = r.spec.Network.HostFirewall.Enabled && (n.IsEtcd || n.IsNode)
 	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n, r.spec.Proxy.Port)
@@ -209,6 +210,9 @@ func (r *resolver) images(n Node) []Image {
 			version = v.HAProxy
 		}
 		out = append(out, Image{r.spec.Proxy.Kind, version})
+	}
+	if n.RunsNodeDNS {
+		out = append(out, Image{"coredns", v.CoreDNS})
 	}
 	return out
 }

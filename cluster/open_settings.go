@@ -78,7 +78,7 @@ var insteadSettings = map[string]map[string]string{
 		"listen-peer-urls":            "address of the host",
 	},
 	componentKubelet: {
-		"clusterDNS":         "cluster.service_cidr, whose tenth address it is",
+		"clusterDNS":         "cluster.service_cidr, whose tenth address it is, and cluster.dns.node_local",
 		"clusterDomain":      "cluster.dns.domain",
 		"hostname-override":  "the name of the host",
 		"node-ip":            "address of the host",

@@ -44,6 +44,9 @@ func manifestsOf(n Node) []string {
 	if n.RunsTypha {
 		out = append(out, "calico-typha.yaml")
 	}
+	if n.RunsNodeDNS {
+		out = append(out, manifestNodeDNS)
+	}
 	return out
 }
 
@@ -78,6 +81,10 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	}
 	if n.RunsKeepalived {
 		deployer, units = append(deployer, "keepalived.conf", "keepalived-check.sh"), append(units, unitKeepalived)
+	}
+	nodeDNS := []string{}
+	if n.RunsNodeDNS {
+		units, nodeDNS = append(units, unitNodeDNS), append(nodeDNS, "Corefile")
 	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
@@ -127,6 +134,7 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 		{Path: dirUnits, Files: "deployer-*.service", Keep: units, Units: true},
 		{Path: dirManifests, Files: "*.yaml", Keep: manifests},
 		{Path: dirProxy, Files: "*", Keep: proxy, Secret: true},
+		{Path: dirNodeDNS, Files: "*", Keep: nodeDNS},
 		{Path: dirDeployer, Files: "*", Keep: deployer, Secret: true},
 		{Path: dirCerts, Files: "*/hosts.toml", Keep: certs, Secret: true},
 		{Path: dirRegistryCA, Files: "*.crt", Keep: authorities},

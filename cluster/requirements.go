@@ -170,6 +170,13 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 			tcp(portTyphaHealth, "Typha health", "Typha listens there", "calico-typha")
 		}
 	}
+	if n.RunsNodeDNS {
+		// systemd-resolved listens at 127.0.0.53 only.
+		tcp(portNodeDNS, "DNS cache", "the DNS cache of the node listens there", "coredns", "systemd-resolved")
+		tcp(portNodeDNSMetrics, "DNS cache metrics", "the DNS cache of the node listens there", "coredns")
+		tcp(portNodeDNSHealth, "DNS cache health", "the DNS cache of the node listens there", "coredns")
+		tcp(portNodeDNSReady, "DNS cache readiness", "the DNS cache of the node listens there", "coredns")
+	}
 	if n.RunsWitness {
 		tcp(c.API.VirtualIP.WitnessPort, "witness", "the witness of the API's virtual address listens there", ProxyHAProxy)
 	}

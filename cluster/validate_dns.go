@@ -46,6 +46,7 @@ func (c *checker) checkDNS() {
 	}
 	c.checkCorefile("cluster.dns.extra_plugins", d.ExtraPlugins, false)
 	c.checkCorefile("cluster.dns.extra_servers", d.ExtraServers, true)
+	c.checkNodeDNS()
 	if d.MemoryLimit > 0 && d.MemoryRequest > d.MemoryLimit {
 		c.add("bad-resources", "cluster.dns.memory_request_mib", "%d is more than memory_limit_mib, %d", d.MemoryRequest, d.MemoryLimit)
 	}

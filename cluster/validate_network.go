@@ -60,6 +60,10 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 		if c.spec.KubeProxy.Mode != KubeProxyNone {
 			out = append(out, port{name: "kube-proxy's metrics", number: 10249}, port{name: "kube-proxy's health check", number: 10256})
 		}
+		if c.spec.DNS.NodeLocal.Enabled {
+			out = append(out, port{name: "the DNS cache", number: portNodeDNS}, port{name: "the DNS cache's metrics", number: portNodeDNSMetrics},
+				port{name: "the DNS cache's health check", number: portNodeDNSHealth}, port{name: "the DNS cache's readiness check", number: portNodeDNSReady})
+		}
 		if c.spec.Network.routesByBGP() {
 			out = append(out, port{name: "BIRD", number: 179})
 		}

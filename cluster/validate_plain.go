@@ -53,6 +53,7 @@ func (c *checker) checkPlainValues() {
 		{"cluster.dns.max_concurrent", int64(c.spec.DNS.MaxConcurrent), 0},
 		{"cluster.dns.memory_request_mib", int64(c.spec.DNS.MemoryRequest), 0},
 		{"cluster.dns.memory_limit_mib", int64(c.spec.DNS.MemoryLimit), 0},
+		{"cluster.dns.node_local.memory_limit_mib", int64(c.spec.DNS.NodeLocal.MemoryLimit), 0},
 		{"cluster.dns.cpu_request_millicores", int64(c.spec.DNS.CPURequest), 0},
 		{"cluster.dns.cpu_limit_millicores", int64(c.spec.DNS.CPULimit), 0},
 		{"cluster.etcd.snapshot_count", int64(c.spec.Etcd.SnapshotCount), 1},

@@ -202,6 +202,13 @@ var brokenClusters = []struct {
 	{"plugins that end the server", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraPlugins = "log\n}\nexample.com {" }, "bad-corefile cluster.dns.extra_plugins", "line 2"},
 	{"plugins with an open block", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraPlugins = "log {\n  class error" }, "bad-corefile cluster.dns.extra_plugins", "no }"},
 	{"plugins outside of a server", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.ExtraServers = "a.example {\n  log\n}\nlog" }, "bad-corefile cluster.dns.extra_servers", "line 4"},
+	{"DNS cache in the range of Services", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.DNS.NodeLocal, s.ServiceCIDR = cluster.NodeLocalDNSSpec{Enabled: true}, "169.254.0.0/16"
+	}, "bad-dns-cache cluster.dns.node_local.enabled", "169.254.0.0/16"},
+	{"DNS cache at the address of a host", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.DNS.NodeLocal = cluster.NodeLocalDNSSpec{Enabled: true}
+		(*h)[0].Address = "169.254.20.10"
+	}, "bad-dns-cache cluster.dns.node_local.enabled", "and so has m1"},
 	{"memory of DNS", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.MemoryRequest, s.DNS.MemoryLimit = 200, 100 }, "bad-resources cluster.dns.memory_request_mib", "memory_limit_mib"},
 	{"bad san", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.SANs = []string{"https://x"} }, "bad-san cluster.api.sans", "neither"},
 	{"a check of the proxy that is too slow", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.CheckInterval = time.Minute }, "bad-time cluster.proxy.check_interval", "500ms and 5s"},

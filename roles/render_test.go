@@ -211,6 +211,7 @@ func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 		"standby_present":         map[string]any{"stdout": ""},
 		"settings_found":          map[string]any{"calico_version": ""},
 		"calico_before":           map[string]any{"sessions": []any{}, "routes": []any{}},
+		"dns_cache_found":         map[string]any{"pods": []any{}, "keep": map[string]any{}},
 		"bird_before":             map[string]any{"sessions": []any{}, "routes": []any{}, "configured": []any{}},
 		"containerd_unit":         map[string]any{"changed": false, "failed": false, "skipped": false, "files": map[string]any{}, "missing": []any{}},
 		"etcd_added":              map[string]any{"changed": false, "failed": false, "skipped": false},

@@ -34,6 +34,7 @@ import (
 	"deployer/tasks/kernel"
 	"deployer/tasks/mount"
 	"deployer/tasks/networkstate"
+	"deployer/tasks/nodedns"
 	"deployer/tasks/packages"
 	"deployer/tasks/purge"
 	"deployer/tasks/reboot"
@@ -73,6 +74,8 @@ func Modules() []engine.Kind {
 		{Name: "directory", Doc: "Manages directories and their access.", New: func() any { return &file.Directory{} }},
 		{Name: "directory_tree", Doc: "Manages a directory with everything below it; copy of a directory becomes this module.", Internal: true, New: func() any { return &file.DirectoryTree{} }},
 		{Name: "disk_space", Doc: "Fails unless directories have room for what will be written to them.", New: func() any { return &diskspace.DiskSpace{} }},
+		{Name: "dns_answers", Doc: "Waits until the DNS cache of a node answers as cluster DNS does.", Internal: true, New: func() any { return &nodedns.Answers{} }},
+		{Name: "dns_cache_users", Doc: "Finds the pods of a node that started with the address of its DNS cache.", Internal: true, New: func() any { return &nodedns.Users{} }},
 		{Name: "download", Doc: "Downloads a file from a URL to the host; its SHA-256 must be given.", New: func() any { return &download.Download{} }},
 		{Name: "effects_check", Doc: "Checks that a node does what its files say: static pods, rules, the way of pods out of the cluster, CNI, kernel settings, name servers; the output has one row per check.", New: func() any { return &effects.Checks{} }},
 		{Name: "etcd_revision", Doc: "Reads the highest revision of the data of etcd on the host, from its files.", Internal: true, New: func() any { return &etcddata.Revision{} }},

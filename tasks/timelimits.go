@@ -24,7 +24,7 @@ var timeLimits = map[string]time.Duration{
 	"unarchive": transfers, "unit": transfers, "unpack": transfers,
 
 	"bird_ready": engine.NoTimeLimit, "proxy_ready": engine.NoTimeLimit, "runtime_ready": engine.NoTimeLimit,
-	"static_pod_ready": engine.NoTimeLimit, "static_pod_reload": engine.NoTimeLimit, "wait_for": engine.NoTimeLimit,
+	"dns_answers": engine.NoTimeLimit, "static_pod_ready": engine.NoTimeLimit, "static_pod_reload": engine.NoTimeLimit, "wait_for": engine.NoTimeLimit,
 }
 
 // limited sets the time limits of kinds.

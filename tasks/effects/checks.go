@@ -17,6 +17,7 @@ type Checks struct {
 	Rules      bool              `yaml:"rules" doc:"the table of nftables with the rules for pods must be loaded. Default false"`
 	Families   []string          `yaml:"families" rule:"in:ipv4,ipv6" doc:"families of addresses of pods, each with a table of its own; default ipv4"`
 	Servers    bool              `yaml:"name_servers" doc:"pods of cluster DNS must have the name servers of the host. Default false"`
+	DNSCache   string            `yaml:"dns_cache" rule:"address" doc:"address of a DNS cache that the inventory has no more, and that stays on the host while pods use it. Default: none"`
 	Outside    []string          `yaml:"outside" rule:"endpoint" doc:"IP addresses with ports of servers over TCP outside of the pod range, which pods of the host must reach as the host does; the host's name servers are tried, too. Default: none"`
 	PodRange   string            `yaml:"pod_range" rule:"prefix" doc:"range of the addresses of pods, for the commands that let them pass a firewall"`
 	Routers    []string          `yaml:"routers" rule:"word" doc:"names of BIRD's sessions with routers outside of the cluster, one of which must be established. Default: none"`

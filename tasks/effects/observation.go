@@ -26,6 +26,8 @@ type Observation struct {
 	// PodServers are the name servers with which the pods of cluster DNS on the host have
 	// started, by pod.
 	PodServers map[string][]string
+	// CacheUsers are the pods that started with a DNS cache that the inventory has no more.
+	CacheUsers []string
 	// Egress is the way of pods out of the cluster; nil when nothing was tried.
 	Egress *Egress
 	// Routers are the wanted sessions with routers outside of the cluster.

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	manifestsDir = "/etc/kubernetes/manifests"
-	cniDir       = "/etc/cni/net.d"
-	kubeletFile  = "/var/lib/kubelet/config.yaml"
+	manifestsDir    = "/etc/kubernetes/manifests"
+	cniDir          = "/etc/cni/net.d"
+	kubeletFile     = "/var/lib/kubelet/config.yaml"
+	nodeDNSManifest = manifestsDir + "/node-dns.yaml"
 	// maxFile is the maximum size of a file that is parsed, in bytes.
 	maxFile = 1 << 20
 )
@@ -43,6 +44,9 @@ func (c *Checks) observe(ctx context.Context, sys engine.System) Observation {
 		found.Egress = c.observeEgress(ctx, sys, found.Servers)
 	}
 	found.Routers = c.observeRouters(ctx, sys)
+	if _, err := os.Stat(sys.Path(nodeDNSManifest)); c.DNSCache != "" && err == nil {
+		found.CacheUsers, _ = staticpod.PodsWithServer(ctx, sys, c.DNSCache)
+	}
 	if !c.Servers {
 		return found
 	}

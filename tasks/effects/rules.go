@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"deployer/shortlist"
 	"deployer/tasks/checkresult"
 	"deployer/tasks/kernel"
 	"deployer/tasks/resolver"
@@ -22,6 +23,7 @@ const (
 	CheckSettings   = "kernel settings"
 	CheckServers    = "name servers of pods"
 	CheckRouters    = "routers"
+	CheckDNSCache   = "DNS cache"
 )
 
 // Rows compares an observation with what is wanted. The rules are pure.
@@ -50,6 +52,9 @@ func Rows(want Checks, found Observation) []checkresult.Row {
 	}
 	if len(want.Settings) > 0 {
 		add(CheckSettings, kernelSettings(want, found))
+	}
+	if len(found.CacheUsers) > 0 {
+		add(CheckDNSCache, cacheUsers(found))
 	}
 	switch {
 	case found.MissingServersFile != "":
@@ -182,6 +187,12 @@ func podServers(found Observation) []checkresult.Row {
 			"%s started with the name servers %s; the host has %s now", strings.Join(outdated, ", "), strings.Join(found.PodServers[outdated[0]], ", "), strings.Join(found.Servers, ", "))}
 	}
 	return []checkresult.Row{checkresult.OK("as the host's")}
+}
+
+// cacheUsers reports the pods for which a DNS cache stays on the host.
+func cacheUsers(found Observation) []checkresult.Row {
+	return []checkresult.Row{checkresult.Problem("drain the node, or recreate these pods, and run deployer install",
+		"the DNS cache of this host stays, because pods have started with it: %s", shortlist.Names(found.CacheUsers, 5))}
 }
 
 // outdatedPods returns the pods of cluster DNS that started with other name servers than the host

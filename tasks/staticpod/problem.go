@@ -2,6 +2,7 @@ package staticpod
 
 import (
 	"context"
+	"slices"
 
 	"deployer/engine"
 	"deployer/tasks/containerd"
@@ -46,5 +47,34 @@ func NameServers(ctx context.Context, sys engine.System, namespace, app string) 
 			found[pod.name] = pod.nameServers
 		}
 	}
+	return found, nil
+}
+
+// PodsWithServer returns the running pods of a host that started with a name server, as namespace/name,
+// sorted.
+func PodsWithServer(ctx context.Context, sys engine.System, server string) ([]string, error) {
+	c := containerd.Connect(sys, "", "")
+	ids, err := list(ctx, c, `labels."io.cri-containerd.kind"==sandbox`)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	out, err := c.Run(ctx, "tasks", "ls")
+	if err != nil {
+		return nil, err
+	}
+	running := parseTasks(out)
+	var found []string
+	for _, id := range ids {
+		if running[id] == "" {
+			continue // of a pod that has ended
+		}
+		if out, err = c.Run(ctx, "containers", "info", id); err != nil {
+			continue // removed since it was listed
+		}
+		if pod, err := parseSandbox(out); err == nil && slices.Contains(pod.nameServers, server) {
+			found = append(found, pod.namespace+"/"+pod.name)
+		}
+	}
+	slices.Sort(found)
 	return found, nil
 }

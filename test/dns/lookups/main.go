@@ -7,6 +7,7 @@
 //
 //	lookups OUTPUT NAME...  resolve again and again
 //	lookups once NAME       print the addresses of a name
+//	lookups servers         print the name servers of the pod
 //	lookups hold            wait
 package main
 
@@ -17,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -42,6 +44,9 @@ func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "hold":
 		wait()
+	case len(os.Args) == 2 && os.Args[1] == "servers":
+		servers()
+		return
 	case len(os.Args) == 3 && os.Args[1] == "once":
 		once(os.Args[2])
 		return
@@ -120,4 +125,20 @@ func once(name string) {
 	for _, a := range found {
 		fmt.Println(a)
 	}
+}
+
+// servers prints the name servers of resolv.conf in one line.
+func servers() {
+	text, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "nameserver" {
+			list = append(list, f[1])
+		}
+	}
+	fmt.Println(strings.Join(list, " "))
 }
