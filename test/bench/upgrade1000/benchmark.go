@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"deployer/test/bench/kube"
 	"deployer/test/bench/measure"
 	"deployer/test/fleet"
 )
@@ -89,11 +90,11 @@ func (b *benchmark) startSite(ctx context.Context, dir string) (s *site, err err
 			s = nil
 		}
 	}()
-	programs, err := unpackPrograms(b.artifacts, b.cache)
+	programs, err := kube.Programs(b.artifacts, b.cache)
 	if err != nil {
 		return s, err
 	}
-	programs[kwokProgram] = b.kwok
+	programs[kube.KWOK] = b.kwok
 	files := filepath.Join(dir, "control-plane")
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return s, err

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	_ "embed"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"deployer/tasks/control/keyring"
+	"deployer/test/bench/kube"
 )
 
 //go:embed kwok.yaml
@@ -36,8 +35,8 @@ type controlPlane struct {
 	keys      *keyring.Keys
 	dir       string // files of the programs, with their logs
 	port      int    // of the API server
-	api       *api
-	processes []*process
+	api       *kube.API
+	processes []*kube.Process
 }
 
 // controllers are the controllers of kube-controller-manager that the benchmark
@@ -68,10 +67,10 @@ func startControlPlane(ctx context.Context, dir string, programs map[string]stri
 	if err := c.writeFiles(); err != nil {
 		return c, err
 	}
-	if err := c.startEtcd(ctx, programs[etcdProgram], ports[0], ports[1]); err != nil {
+	if err := c.startEtcd(ctx, programs[kube.Etcd], ports[0], ports[1]); err != nil {
 		return c, err
 	}
-	if err := c.startAPI(ctx, programs[apiserverProgram], ports[0]); err != nil {
+	if err := c.startAPI(ctx, programs[kube.APIServer], ports[0]); err != nil {
 		return c, err
 	}
 	return c, c.startClients(ctx, programs)
@@ -86,7 +85,7 @@ func (c *controlPlane) startEtcd(ctx context.Context, program string, clients, p
 	if err != nil {
 		return err
 	}
-	return p.await(ctx, startTime, func(ctx context.Context) error { return getOK(ctx, client+"/health") })
+	return p.Await(ctx, startTime, func(ctx context.Context) error { return getOK(ctx, client+"/health") })
 }
 
 func (c *controlPlane) startAPI(ctx context.Context, program string, etcd int) error {
@@ -110,36 +109,36 @@ func (c *controlPlane) startAPI(ctx context.Context, program string, etcd int) e
 	if err != nil {
 		return err
 	}
-	c.api = newAPI(c.url(), &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool(), Certificates: []tls.Certificate{*identity}})
-	return p.await(ctx, startTime, c.api.ready)
+	c.api = kube.NewAPI(c.url(), "bench-upgrade1000", &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool(), Certificates: []tls.Certificate{*identity}})
+	return p.Await(ctx, startTime, c.api.Ready)
 }
 
 // startClients starts the programs that are clients of the API server.
 func (c *controlPlane) startClients(ctx context.Context, programs map[string]string) error {
 	config := "--kubeconfig=" + c.file("admin.conf")
-	if _, err := c.start("kube-controller-manager", programs[controllerProgram], config, "--controllers="+controllers,
+	if _, err := c.start("kube-controller-manager", programs[kube.ControllerManager], config, "--controllers="+controllers,
 		"--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400", "--profiling=false",
 		// On a busy machine renewals of Leases are late; a node that is not Ready for that
 		// reason says nothing about a rollout.
 		"--node-monitor-grace-period=3m"); err != nil {
 		return err
 	}
-	if _, err := c.start("kube-scheduler", programs[schedulerProgram], "--config="+c.file("scheduler.yaml"), "--secure-port=0"); err != nil {
+	if _, err := c.start("kube-scheduler", programs[kube.Scheduler], "--config="+c.file("scheduler.yaml"), "--secure-port=0"); err != nil {
 		return err
 	}
-	if _, err := c.start("kwok", programs[kwokProgram], config, "--config="+c.file("kwok.yaml"), "--manage-all-nodes=true",
+	if _, err := c.start("kwok", programs[kube.KWOK], config, "--config="+c.file("kwok.yaml"), "--manage-all-nodes=true",
 		"--node-lease-duration-seconds="+strconv.Itoa(leaseSeconds), "--cidr="+podCIDR, "--v=WARN"); err != nil {
 		return err
 	}
 	// New pods are refused until their namespace has a service account.
 	p := c.processes[2]
-	return p.await(ctx, startTime, func(ctx context.Context) error {
-		return c.api.do(ctx, http.MethodGet, "/api/v1/namespaces/default/serviceaccounts/default", nil, nil)
+	return p.Await(ctx, startTime, func(ctx context.Context) error {
+		return c.api.Do(ctx, http.MethodGet, "/api/v1/namespaces/default/serviceaccounts/default", nil, nil)
 	})
 }
 
-func (c *controlPlane) start(name, program string, args ...string) (*process, error) {
-	p, err := startProcess(c.dir, name, program, args...)
+func (c *controlPlane) start(name, program string, args ...string) (*kube.Process, error) {
+	p, err := kube.Start(c.dir, name, program, args...)
 	if err == nil {
 		c.processes = append(c.processes, p)
 	}
@@ -149,10 +148,8 @@ func (c *controlPlane) start(name, program string, args ...string) (*process, er
 // failed returns an error when a program has ended.
 func (c *controlPlane) failed() error {
 	for _, p := range c.processes {
-		select {
-		case <-p.done:
-			return p.failed(fmt.Errorf("it has ended: %w", p.err))
-		default:
+		if err := p.Ended(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -161,7 +158,7 @@ func (c *controlPlane) failed() error {
 // stop ends all programs, clients before their servers.
 func (c *controlPlane) stop() {
 	for i := len(c.processes) - 1; i >= 0; i-- {
-		c.processes[i].stop()
+		c.processes[i].Stop()
 	}
 }
 
@@ -192,7 +189,7 @@ func (c *controlPlane) writeFiles() error {
 	if err != nil {
 		return err
 	}
-	if write["admin.conf"], err = kubeconfig(c.url(), files[keyring.ClusterCert], identity); err != nil {
+	if write["admin.conf"], err = kube.Config(c.url(), files[keyring.ClusterCert], identity); err != nil {
 		return err
 	}
 	if write["scheduler.yaml"], err = json.Marshal(map[string]any{
@@ -210,22 +207,4 @@ func (c *controlPlane) writeFiles() error {
 		}
 	}
 	return nil
-}
-
-// kubeconfig returns the configuration of a client, as JSON, which YAML contains.
-func kubeconfig(url string, ca []byte, identity *tls.Certificate) ([]byte, error) {
-	key, err := x509.MarshalPKCS8PrivateKey(identity.PrivateKey)
-	if err != nil {
-		return nil, err
-	}
-	named := func(kind string, value any) []any { return []any{map[string]any{"name": "bench", kind: value}} }
-	return json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Config", "current-context": "bench",
-		"clusters": named("cluster", map[string]any{"server": url, "certificate-authority-data": ca}),
-		"contexts": named("context", map[string]any{"cluster": "bench", "user": "bench"}),
-		"users": named("user", map[string]any{
-			"client-certificate-data": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: identity.Certificate[0]}),
-			"client-key-data":         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-		}),
-	})
 }

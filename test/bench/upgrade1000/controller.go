@@ -11,6 +11,7 @@ import (
 
 	"deployer/engine"
 	"deployer/engine/journal"
+	"deployer/test/bench/kube"
 )
 
 // controller is a machine that deployer runs on: an empty home, and the files of the site.
@@ -90,5 +91,5 @@ func (c *controller) report() (*engine.Report, error) {
 
 // ended returns an error with the output of deployer.
 func (c *controller) ended(what string) error {
-	return fmt.Errorf("%s: %w\n%s", what, c.err, tail(c.output.Bytes()))
+	return fmt.Errorf("%s: %w\n%s", what, c.err, kube.Tail(c.output.Bytes()))
 }

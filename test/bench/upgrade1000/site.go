@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"deployer/tasks/control/keyring"
+	"deployer/test/bench/kube"
 	"deployer/test/fleet"
 )
 
@@ -54,7 +55,7 @@ func (o options) writeSite(f *fleet.Fleet, dir, health string, apiPort int) erro
 			"canary": o.canaries(),
 		},
 	})
-	doc["cluster"] = map[string]any{"name": "bench", "kubernetes": kubernetesVersion, "pod_cidr": podCIDR, "api": map[string]any{"port": apiPort}}
+	doc["cluster"] = map[string]any{"name": "bench", "kubernetes": kube.KubernetesVersion, "pod_cidr": podCIDR, "api": map[string]any{"port": apiPort}}
 	doc["roles"] = map[string]any{"master": []string{masterName}, "minion": []string{minions}}
 	doc["ssh"].(map[string]any)["config"] = sshConfigFile
 	hosts, sshConfig := doc["hosts"].(map[string]any), ""

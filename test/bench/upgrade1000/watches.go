@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+
+	"deployer/test/bench/kube"
 )
 
 // watches follow nodes and pods in two goroutines, until stop is called.
@@ -15,12 +17,12 @@ type watches struct {
 
 // startWatches counts nodes and pods in t from now on. The first events are the
 // objects of the first list.
-func startWatches(ctx context.Context, a *api, t *tally) *watches {
+func startWatches(ctx context.Context, a *kube.API, t *tally) *watches {
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	w := &watches{group: group, ctx: ctx, cancel: cancel}
-	group.Go(func() error { return watch(ctx, a, "/api/v1/nodes", t.node) })
-	group.Go(func() error { return watch(ctx, a, "/api/v1/namespaces/default/pods", t.pod) })
+	group.Go(func() error { return kube.Watch(ctx, a, "/api/v1/nodes", t.node) })
+	group.Go(func() error { return kube.Watch(ctx, a, "/api/v1/namespaces/default/pods", t.pod) })
 	return w
 }
 

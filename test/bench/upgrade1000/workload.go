@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"deployer/test/bench/kube"
 )
 
 // atOnce is the number of objects that are created at one time.
@@ -80,31 +82,31 @@ func (a app) budget(odd bool) object {
 }
 
 // createNodes creates the nodes of all minions.
-func (o options) createNodes(ctx context.Context, a *api) error {
+func (o options) createNodes(ctx context.Context, a *kube.API) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := 1; i <= o.nodes; i++ {
 		group.Go(func() error {
-			return a.do(ctx, http.MethodPost, "/api/v1/nodes", node(hostName(i), o.zoneOf(i)), nil)
+			return a.Do(ctx, http.MethodPost, "/api/v1/nodes", node(hostName(i), o.zoneOf(i)), nil)
 		})
 	}
 	return group.Wait()
 }
 
 // createApps creates Deployments with their Services and budgets.
-func createApps(ctx context.Context, a *api, all []app) error {
+func createApps(ctx context.Context, a *kube.API, all []app) error {
 	const namespace = "/namespaces/default/"
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, app := range all {
 		group.Go(func() error {
-			if err := a.do(ctx, http.MethodPost, "/apis/policy/v1"+namespace+"poddisruptionbudgets", app.budget(i%2 == 1), nil); err != nil {
+			if err := a.Do(ctx, http.MethodPost, "/apis/policy/v1"+namespace+"poddisruptionbudgets", app.budget(i%2 == 1), nil); err != nil {
 				return err
 			}
-			if err := a.do(ctx, http.MethodPost, "/api/v1"+namespace+"services", app.service(), nil); err != nil {
+			if err := a.Do(ctx, http.MethodPost, "/api/v1"+namespace+"services", app.service(), nil); err != nil {
 				return err
 			}
-			return a.do(ctx, http.MethodPost, "/apis/apps/v1"+namespace+"deployments", app.deployment(), nil)
+			return a.Do(ctx, http.MethodPost, "/apis/apps/v1"+namespace+"deployments", app.deployment(), nil)
 		})
 	}
 	return group.Wait()

@@ -1,4 +1,4 @@
-package main
+package kube
 
 import (
 	"archive/tar"
@@ -20,30 +20,30 @@ import (
 
 // The programs of the control plane.
 const (
-	etcdProgram       = "etcd"
-	apiserverProgram  = "kube-apiserver"
-	controllerProgram = "kube-controller-manager"
-	schedulerProgram  = "kube-scheduler"
-	kwokProgram       = "kwok"
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	KWOK              = "kwok"
 )
 
-// kubernetesVersion and etcdVersion are versions that `make artifacts` builds.
+// KubernetesVersion and EtcdVersion are versions that `make artifacts` builds.
 const (
-	kubernetesVersion = "v1.36.3"
-	etcdVersion       = "v3.6.8"
+	KubernetesVersion = "v1.36.3"
+	EtcdVersion       = "v3.6.8"
 )
 
-// unpackPrograms writes the programs of the control plane, from the directory that
+// Programs writes the programs of the control plane, from the directory that
 // `deployer artifacts build` has filled, to a directory of the cache. It returns their
 // paths by name.
-func unpackPrograms(artifacts, cache string) (map[string]string, error) {
+func Programs(artifacts, cache string) (map[string]string, error) {
 	index, err := images.ReadIndex(artifacts)
 	if err != nil {
 		return nil, fmt.Errorf("%w; run `make artifacts` first", err)
 	}
 	programs := map[string]string{}
 	for name, version := range map[string]string{
-		etcdProgram: etcdVersion, apiserverProgram: kubernetesVersion, controllerProgram: kubernetesVersion, schedulerProgram: kubernetesVersion,
+		Etcd: EtcdVersion, APIServer: KubernetesVersion, ControllerManager: KubernetesVersion, Scheduler: KubernetesVersion,
 	} {
 		entry, ok := index.Find(images.Ref{Name: name, Version: version, Arch: runtime.GOARCH})
 		if !ok {

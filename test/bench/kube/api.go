@@ -1,4 +1,4 @@
-package main
+package kube
 
 import (
 	"bytes"
@@ -12,20 +12,22 @@ import (
 	"time"
 )
 
-// api is a client of the API server.
-type api struct {
-	url  string
-	http *http.Client
+// API is a client of the API server.
+type API struct {
+	url   string
+	agent string
+	http  *http.Client
 }
 
-func newAPI(url string, config *tls.Config) *api {
-	return &api{url: url, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}
+// NewAPI returns a client of the API server at url that identifies itself as agent.
+func NewAPI(url, agent string, config *tls.Config) *API {
+	return &API{url: url, agent: agent, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}
 }
 
-// do sends a request with a body in JSON, unless it is nil, and decodes the answer into
+// Do sends a request with a body in JSON, unless it is nil, and decodes the answer into
 // `into`, unless that is nil.
-func (a *api) do(ctx context.Context, method, path string, body, into any) error {
-	resp, err := a.send(ctx, method, path, body)
+func (a *API) Do(ctx context.Context, method, path string, body, into any) error {
+	resp, err := a.Send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,9 @@ func (a *api) do(ctx context.Context, method, path string, body, into any) error
 	return nil
 }
 
-func (a *api) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+// Send sends a request with a body in JSON, unless it is nil, and returns the answer, whose body the
+// caller closes. A status of 400 and above is an error.
+func (a *API) Send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var content bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&content).Encode(body); err != nil {
@@ -53,7 +57,7 @@ func (a *api) send(ctx context.Context, method, path string, body any) (*http.Re
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "bench-upgrade1000")
+	req.Header.Set("User-Agent", a.agent)
 	resp, err := a.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -66,8 +70,8 @@ func (a *api) send(ctx context.Context, method, path string, body any) (*http.Re
 	return resp, nil
 }
 
-// ready succeeds when the API server serves all requests.
-func (a *api) ready(ctx context.Context) error { return a.do(ctx, http.MethodGet, "/readyz", nil, nil) }
+// Ready succeeds when the API server serves all requests.
+func (a *API) Ready(ctx context.Context) error { return a.Do(ctx, http.MethodGet, "/readyz", nil, nil) }
 
 // watchEvent is one change of an object of type T.
 type watchEvent[T any] struct {
@@ -82,16 +86,16 @@ type versioned struct {
 	} `json:"metadata"`
 }
 
-// watch lists the objects of a path and then follows every change of them, in the order in
+// Watch lists the objects of a path and then follows every change of them, in the order in
 // which etcd has it, until ctx ends. Each object of the list is an ADDED event. An
 // interrupted watch continues behind the last event, so that no event is missed; when the
-// API server cannot do that, watch fails.
-func watch[T any](ctx context.Context, a *api, path string, handle func(kind string, object T)) error {
+// API server cannot do that, Watch fails.
+func Watch[T any](ctx context.Context, a *API, path string, handle func(kind string, object T)) error {
 	var list struct {
 		versioned
 		Items []T `json:"items"`
 	}
-	if err := a.do(ctx, http.MethodGet, path, nil, &list); err != nil {
+	if err := a.Do(ctx, http.MethodGet, path, nil, &list); err != nil {
 		return err
 	}
 	for _, o := range list.Items {
@@ -108,8 +112,8 @@ func watch[T any](ctx context.Context, a *api, path string, handle func(kind str
 
 // follow handles the events behind a version until the connection ends, and sets version to
 // that of the last event.
-func follow[T any](ctx context.Context, a *api, path string, version *string, handle func(kind string, object T)) error {
-	resp, err := a.send(ctx, http.MethodGet, path+"?watch=1&allowWatchBookmarks=true&resourceVersion="+*version, nil)
+func follow[T any](ctx context.Context, a *API, path string, version *string, handle func(kind string, object T)) error {
+	resp, err := a.Send(ctx, http.MethodGet, path+"?watch=1&allowWatchBookmarks=true&resourceVersion="+*version, nil)
 	if err != nil {
 		return err
 	}
