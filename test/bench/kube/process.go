@@ -78,6 +78,12 @@ func (p *Process) Stop() {
 	}
 }
 
+// Kill ends the program at once, as a host that loses its power, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
 // Await calls ready until it succeeds. It fails when the program ends, or after limit.
 func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)

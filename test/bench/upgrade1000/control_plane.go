@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -170,7 +171,7 @@ func (c *controlPlane) file(name string) string { return filepath.Join(c.dir, na
 func (c *controlPlane) writeFiles() error {
 	files := c.keys.Files()
 	write := map[string][]byte{
-		"ca.crt": files[keyring.ClusterCert], "sa.key": files[keyring.AccountKey], "sa.pub": files[keyring.AccountPub], "kwok.yaml": kwokStages,
+		"ca.crt": files[keyring.ClusterCert], "sa.key": files[keyring.AccountKey], "sa.pub": files[keyring.AccountPub], "kwok.yaml": slices.Concat(kwokStages, []byte("---\n"), kube.PodStages),
 	}
 	server, err := newKey()
 	if err != nil {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// client is one program with a connection of its own to the API, as a kubelet or a kube-proxy. All of its
+// requests and watches share the connection (HTTP/2).
+type client struct {
+	url      string
+	http     *http.Client
+	counters *counters
+}
+
+// newClient returns a client with the times of client-go (k8s.io/apimachinery, util/net/http.go,
+// and k8s.io/client-go, transport/cache.go): a connection on which nothing arrives for 30 s is pinged, and given up 15 s later. As in client-go,
+// TLS sessions are not resumed.
+func newClient(address string, config *tls.Config, counters *counters) *client {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	// The certificate has the name kubernetes.default.svc, at whatever address the API is.
+	config = config.Clone()
+	config.ServerName = "kubernetes.default.svc"
+	config.NextProtos = []string{"h2"}
+	config.VerifyConnection = func(tls.ConnectionState) error {
+		counters.handshakes.Add(1)
+		return nil
+	}
+	return &client{url: "https://" + address, counters: counters, http: &http.Client{Transport: &http.Transport{
+		DialContext: dialer.DialContext, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}}}
+}
+
+// statusError is the answer of an API server to a request that it did not serve.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("%d: %s", e.code, e.text) }
+
+// send sends a request. The caller closes the body of the answer. A status of 400 and above is a statusError.
+func (c *client) send(ctx context.Context, method, path, accept, content string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	if content != "" {
+		req.Header.Set("Content-Type", content)
+	}
+	req.Header.Set("User-Agent", "bench-scale")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return nil, &statusError{code: resp.StatusCode, text: string(text)}
+	}
+	return resp, nil
+}
+
+const (
+	jsonType  = "application/json"
+	protoType = "application/vnd.kubernetes.protobuf"
+	patchType = "application/strategic-merge-patch+json"
+)
+
+// do sends an object in JSON, unless it is nil, and decodes the answer into `into`; nil: the answer is
+// read in protobuf and discarded.
+func (c *client) do(ctx context.Context, method, path, content string, object, into any) error {
+	var body []byte
+	var err error
+	if object != nil {
+		if body, err = json.Marshal(object); err != nil {
+			return err
+		}
+	}
+	accept := jsonType
+	if into == nil {
+		accept = protoType + ", " + jsonType
+	}
+	resp, err := c.send(ctx, method, path, accept, content, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if into == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}

@@ -1,0 +1,115 @@
+// Command scale measures the control plane of a large cluster under the load of its nodes: three real
+// API servers with both of their etcd clusters, controller managers and schedulers, with the flags that
+// deployer gives them, behind the API proxy with the configuration that deployer renders. KWOK plays the pods; for each node the program is a
+// client with the watches, the Lease and the reports of a kubelet and a kube-proxy. The benchmark repeats the findings of a report on
+// 1000 nodes from 2016, see docs/scale.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"deployer/images"
+	"deployer/test/bench/measure"
+)
+
+// options are the flags of the benchmark.
+type options struct {
+	nodes, pods      int
+	window, settle   time.Duration
+	stages           []string
+	results          string
+	kwok             string
+	artifacts, cache string
+	dir              string
+	keep             bool
+}
+
+// benchmark is the whole benchmark.
+type benchmark struct {
+	options
+	out io.Writer
+}
+
+func main() {
+	b := benchmark{out: os.Stdout}
+	cmd := measure.Benchmark{Name: "scale", Short: "The control plane under the load of a thousand nodes", Complete: b.complete, Run: b.run}.Command()
+	f := cmd.Flags()
+	f.IntVar(&b.nodes, "nodes", profileNodes, "nodes of the cluster")
+	f.IntVar(&b.pods, "pods", 0, "pods of the cluster; default: ten for each node")
+	f.DurationVar(&b.window, "window", 90*time.Second, "time of each measurement")
+	f.DurationVar(&b.settle, "settle", 20*time.Second, "time before each measurement, after all watches are back")
+	f.StringSliceVar(&b.stages, "stages", []string{"proxy"}, "what to measure; the other figures of the results file stay")
+	f.StringVar(&b.results, "results", "bin/scale/results.json", "file of the figures")
+	f.StringVar(&b.kwok, "kwok", "", "the program kwok, which make installs (required)")
+	f.StringVar(&b.artifacts, "artifacts", "", "directory of built artifacts (default: artifacts-src in deployer's cache)")
+	f.StringVar(&b.dir, "dir", "/dev/shm", "where etcd has its files; a disk would be what is measured")
+	f.BoolVar(&b.keep, "keep", false, "keep the files, with the logs of all programs")
+	measure.Main(cmd)
+}
+
+// complete checks the flags and makes paths absolute.
+func (b *benchmark) complete() error {
+	if b.pods == 0 {
+		b.pods = 10 * b.nodes
+	}
+	if b.nodes < 1 || b.nodes > profileNodes || b.pods < 1 {
+		return fmt.Errorf("--nodes must be from 1 to %d, and --pods at least 1", profileNodes)
+	}
+	if b.kwok == "" {
+		return errors.New("--kwok is missing: `make scale` installs and names it")
+	}
+	root, err := images.DefaultRoot()
+	if err != nil {
+		return err
+	}
+	b.cache = filepath.Join(root, "bench-scale")
+	if b.artifacts == "" {
+		b.artifacts = filepath.Join(root, "artifacts-src")
+	}
+	b.kwok, err = filepath.Abs(b.kwok)
+	return err
+}
+
+func (b *benchmark) run(ctx context.Context) error {
+	if !insideNamespace() {
+		return runInNamespace(ctx)
+	}
+	r, err := readResults(b.results)
+	if err != nil {
+		return err
+	}
+	r.Machine, r.Nodes, r.Pods = measure.Machine(), b.nodes, b.pods
+	dir, err := os.MkdirTemp(b.dir, "bench-scale-")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.out, "%d nodes, %d pods; files in %s; %s\n", b.nodes, b.pods, dir, r.Machine)
+	if !b.keep {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	s, err := b.startSite(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	return b.measure(ctx, s, r)
+}
+
+// measure runs the stages, and writes the figures after each.
+func (b *benchmark) measure(ctx context.Context, s *site, r *results) (err error) {
+	if err := os.MkdirAll(filepath.Dir(b.results), 0o755); err != nil {
+		return err
+	}
+	if b.wants("proxy") {
+		if r.Proxy, err = s.proxyStage(ctx); err != nil {
+			return err
+		}
+	}
+	return r.write(b.results)
+}

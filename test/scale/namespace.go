@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// insideVariable is set in the environment of the process in the benchmark's own network namespace.
+const insideVariable = "DEPLOYER_SCALE_INSIDE"
+
+func insideNamespace() bool { return os.Getenv(insideVariable) != "" }
+
+// runInNamespace runs this program again with the same arguments in a network namespace of its own,
+// which has loopback only. A cancelled ctx interrupts it.
+func runInNamespace(ctx context.Context) error {
+	// The signal of a parent's death is that of the thread that started the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
+	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err := cmd.Run()
+	if errors.Is(err, syscall.EPERM) {
+		return fmt.Errorf("creating a network namespace: %w; run the benchmark as root", err)
+	}
+	return err
+}
+
+// network is a bridge in the namespace of the benchmark, and a namespace for each master. Namespaces have
+// no names, so that nothing of them stays when the benchmark is killed.
+type network struct {
+	holders []*exec.Cmd // programs that do nothing, in the namespaces of the masters
+}
+
+// newNetwork connects n masters with the benchmark, whose own address is that of the API proxy.
+func newNetwork(ctx context.Context, n int) (net *network, err error) {
+	net = &network{}
+	defer func() {
+		if err != nil {
+			net.remove()
+		}
+	}()
+	// Thousands of connections are opened and closed: all ports are for clients.
+	for name, value := range map[string]string{"ipv4/ip_local_port_range": "11000 65000", "core/somaxconn": "8192"} {
+		if err := os.WriteFile("/proc/sys/net/"+name, []byte(value), 0o644); err != nil {
+			return net, err
+		}
+	}
+	if err := ip(ctx, nil, "link set lo up", "link add br0 type bridge", "address add "+address(n)+"/16 dev br0", "link set br0 up"); err != nil {
+		return net, err
+	}
+	for i := range n {
+		holder := exec.Command("sleep", "infinity")
+		holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true}
+		if err := holder.Start(); err != nil {
+			return net, err
+		}
+		net.holders = append(net.holders, holder)
+		if err := ip(ctx, nil, fmt.Sprintf("link add v%d type veth peer name eth0 netns %d", i, holder.Process.Pid), fmt.Sprintf("link set v%d master br0 up", i)); err != nil {
+			return net, err
+		}
+		if err := ip(ctx, net.enter(i), "link set lo up", "address add "+address(i)+"/16 dev eth0", "link set eth0 up"); err != nil {
+			return net, err
+		}
+	}
+	return net, nil
+}
+
+// enter returns the beginning of a command that runs in the namespace of a master.
+func (n *network) enter(master int) []string {
+	return []string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", n.holders[master].Process.Pid)}
+}
+
+func (n *network) remove() {
+	for _, h := range n.holders {
+		_ = h.Process.Kill()
+		_ = h.Wait()
+	}
+}
+
+// ip runs commands of ip(8), one a line, behind the beginning of a command; nil: in the namespace of the benchmark.
+func ip(ctx context.Context, enter []string, lines ...string) error {
+	args := append(slices.Clone(enter), "ip", "-batch", "-")
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}

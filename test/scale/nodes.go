@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// syncing is the number of nodes that read their first objects at the same time. In a cluster nodes come
+// one after the other, too.
+const syncing = 24
+
+// nodes are the kubelets and kube-proxies of all nodes.
+type nodes struct {
+	all      []*node
+	counters counters
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	synced   atomic.Int64
+}
+
+// startNodes starts the clients of n nodes, which reach the API at address, and returns when each has all
+// objects.
+func startNodes(ctx context.Context, p *plane, address string, n int) (*nodes, error) {
+	running, cancel := context.WithCancel(ctx)
+	ns := &nodes{cancel: cancel}
+	kubeProxy, err := p.tlsConfig("system:kube-proxy")
+	if err != nil {
+		return ns, err
+	}
+	slots := make(chan struct{}, syncing)
+	for i := range n {
+		kubelet, err := p.tlsConfig("system:node:"+nodeName(i), "system:nodes")
+		if err != nil {
+			return ns, err
+		}
+		one := &node{name: nodeName(i), kubelet: newClient(address, kubelet, &ns.counters), kubeProxy: newClient(address, kubeProxy, &ns.counters)}
+		ns.all = append(ns.all, one)
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return ns, ctx.Err()
+		case <-time.After(startTime):
+			return ns, fmt.Errorf("waiting for the first objects: %d of %d nodes have all of them; %+v", ns.synced.Load(), n, ns.counters.now())
+		}
+		var alive context.Context
+		alive, one.cancel = context.WithCancel(running)
+		ns.running.Go(func() {
+			one.run(alive, func() {
+				ns.synced.Add(1)
+				<-slots
+			})
+		})
+	}
+	return ns, ns.await(ctx, startTime, "first objects", func() bool { return ns.synced.Load() == int64(n) })
+}
+
+// watches is the number of watches of all nodes that live.
+func (ns *nodes) watches() int64 { return int64(len(ns.all) * watchesOfNode) }
+
+// awaitWatches waits until a share of all watches is open.
+func (ns *nodes) awaitWatches(ctx context.Context, limit time.Duration, share float64) error {
+	return ns.await(ctx, limit, "open watches", func() bool { return float64(ns.counters.open.Load()) >= share*float64(ns.watches()) })
+}
+
+// await waits until reached returns true. errTimeout is the error after limit.
+func (ns *nodes) await(ctx context.Context, limit time.Duration, what string, reached func() bool) error {
+	end := time.After(limit)
+	for !reached() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end:
+			return fmt.Errorf("waiting for %s: %w after %s: %d of %d watches are open, %+v", what, errTimeout, limit, ns.counters.open.Load(), ns.watches(), ns.counters.now())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+var errTimeout = errors.New("timeout")
+
+// stop ends all clients.
+func (ns *nodes) stop() {
+	ns.cancel()
+	ns.running.Wait()
+	for _, n := range ns.all {
+		n.kubelet.http.CloseIdleConnections()
+		n.kubeProxy.http.CloseIdleConnections()
+	}
+}

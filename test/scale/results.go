@@ -1,0 +1,37 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// results are the figures of the benchmark, as they are in its results file. Times are in seconds unless the name says otherwise.
+type results struct {
+	Machine string     `json:"machine"` // date, processors and load before the start
+	Nodes   int        `json:"nodes"`
+	Pods    int        `json:"pods"`
+	Proxy   []proxyRow `json:"proxy,omitempty"`
+}
+
+// readResults returns the results of a file; none when the file does not exist.
+func readResults(path string) (*results, error) {
+	r := &results{}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, json.Unmarshal(data, r)
+}
+
+func (r *results) write(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}

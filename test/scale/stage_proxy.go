@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// proxyRow has the figures of one proxy with one timeout.
+type proxyRow struct {
+	Proxy   string `json:"proxy"`
+	Timeout string `json:"timeout"`
+	Checks  int    `json:"checks"` // number of proxies whose checks the API servers answer
+	Nodes   int    `json:"nodes"`
+
+	Seconds    float64 `json:"seconds"`    // of the measurement
+	Processors parts   `json:"processors"` // busy processors
+	Handshakes float64 `json:"handshakes"` // TLS handshakes per second
+	Opened     float64 `json:"opened"`     // watches that were opened, per second
+	Cut        float64 `json:"cut"`        // watches that were cut, per second
+	Lists      float64 `json:"lists"`      // watches that began with all objects, per second
+	Open       float64 `json:"open"`       // share of the watches that are open at the end
+	Late       int64   `json:"late"`       // Leases that were not renewed
+	Calls      int     `json:"calls"`
+	Failed     int     `json:"failed"`
+	P50        float64 `json:"p50_ms"`
+	P99        float64 `json:"p99_ms"`
+}
+
+// The timeouts of the paper, and one between them.
+var timeouts = []time.Duration{10 * time.Minute, time.Minute, 3 * time.Second}
+
+// proxyStage measures both proxies with each timeout, and HAProxy with the checks of as many proxies as there are nodes.
+func (s *site) proxyStage(ctx context.Context) ([]proxyRow, error) {
+	var rows []proxyRow
+	for _, kind := range []string{"haproxy", "nginx"} {
+		for _, timeout := range timeouts {
+			row, err := s.proxyRow(ctx, kind, timeout, 1)
+			if err != nil {
+				return rows, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	row, err := s.proxyRow(ctx, "haproxy", timeouts[0], profileNodes)
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows, row)
+	// The other stages have the defaults.
+	return rows, s.useProxy(ctx, settings{}, 1)
+}
+
+func (s *site) proxyRow(ctx context.Context, kind string, timeout time.Duration, checks int) (proxyRow, error) {
+	row := proxyRow{Proxy: kind, Timeout: shortDuration(timeout), Checks: checks, Nodes: s.options.nodes}
+	if err := s.useProxy(ctx, settings{proxy: kind, timeout: timeout}, checks); err != nil {
+		return row, err
+	}
+	// With the shortest timeout some watches are always cut.
+	if err := s.nodes.awaitWatches(ctx, startTime, 0.999); err != nil && (timeout > time.Minute || !errors.Is(err, errTimeout)) {
+		return row, err
+	}
+	if err := sleep(ctx, s.settle); err != nil {
+		return row, err
+	}
+	before, err := s.processorTime()
+	if err != nil {
+		return row, err
+	}
+	counted, began := s.nodes.counters.now(), time.Now()
+	if err := sleep(ctx, s.window); err != nil {
+		return row, err
+	}
+	after, err := s.processorTime()
+	if err != nil {
+		return row, err
+	}
+	end := time.Now()
+	row.Seconds = end.Sub(began).Seconds()
+	c := s.nodes.counters.now().since(counted)
+	row.Open = float64(s.nodes.counters.open.Load()) / float64(s.nodes.watches())
+	row.Processors = after.per(before, row.Seconds)
+	row.Handshakes, row.Opened = float64(c.handshakes)/row.Seconds, float64(c.opened)/row.Seconds
+	row.Cut, row.Lists, row.Late = float64(c.cut)/row.Seconds, float64(c.lists)/row.Seconds, c.late
+	took, failed := s.prober.between(began, end)
+	row.Calls, row.Failed, row.P50, row.P99 = len(took), failed, milliseconds(took, 50), milliseconds(took, 99)
+	fmt.Fprintf(s.out, "%+v\n", row)
+	return row, s.failed()
+}
+
+// shortDuration formats a timeout as the inventory has it.
+func shortDuration(d time.Duration) string {
+	if d >= time.Minute {
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
