@@ -138,8 +138,12 @@ func (n *node) renew(ctx context.Context) {
 func (n *node) report(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leaseInterval)
 	defer cancel()
-	patch := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "lastHeartbeatTime": time.Now().UTC().Format(time.RFC3339)}}}}
-	if err := n.kubelet.do(ctx, http.MethodPatch, "/api/v1/nodes/"+n.name+"/status", patchType, patch, nil); err != nil && ctx.Err() == nil {
+	if err := n.kubelet.do(ctx, http.MethodPatch, "/api/v1/nodes/"+n.name+"/status", patchType, statusPatch(time.Now()), nil); err != nil && ctx.Err() == nil {
 		n.kubelet.counters.failed.Add(1)
 	}
+}
+
+// statusPatch is a change of a node's status, of which only the time is new.
+func statusPatch(now time.Time) map[string]any {
+	return map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "lastHeartbeatTime": now.UTC().Format(time.RFC3339)}}}}
 }

@@ -44,7 +44,7 @@ func main() {
 	f.IntVar(&b.pods, "pods", 0, "pods of the cluster; default: ten for each node")
 	f.DurationVar(&b.window, "window", 90*time.Second, "time of each measurement")
 	f.DurationVar(&b.settle, "settle", 20*time.Second, "time before each measurement, after all watches are back")
-	f.StringSliceVar(&b.stages, "stages", []string{"proxy"}, "what to measure; the other figures of the results file stay")
+	f.StringSliceVar(&b.stages, "stages", []string{"proxy", "inflight", "restart", "leader", "rack"}, "what to measure; the other figures of the results file stay")
 	f.StringVar(&b.results, "results", "bin/scale/results.json", "file of the figures")
 	f.StringVar(&b.kwok, "kwok", "", "the program kwok, which make installs (required)")
 	f.StringVar(&b.artifacts, "artifacts", "", "directory of built artifacts (default: artifacts-src in deployer's cache)")
@@ -102,14 +102,45 @@ func (b *benchmark) run(ctx context.Context) error {
 }
 
 // measure runs the stages, and writes the figures after each.
-func (b *benchmark) measure(ctx context.Context, s *site, r *results) (err error) {
+func (b *benchmark) measure(ctx context.Context, s *site, r *results) error {
 	if err := os.MkdirAll(filepath.Dir(b.results), 0o755); err != nil {
 		return err
 	}
-	if b.wants("proxy") {
-		if r.Proxy, err = s.proxyStage(ctx); err != nil {
+	for _, stage := range []struct {
+		name string
+		run  func() error
+	}{
+		{"proxy", func() (err error) {
+			rows, err := s.proxyStage(ctx)
+			r.addProxy(rows)
+			return err
+		}},
+		{"inflight", func() (err error) {
+			r.Inflight, err = s.inflightStage(ctx)
+			return err
+		}},
+		{"restart", func() (err error) {
+			r.Restarts, err = s.restartStage(ctx)
+			return err
+		}},
+		{"leader", func() (err error) {
+			r.Leader, err = s.leaderStage(ctx)
+			return err
+		}},
+		{"rack", func() (err error) {
+			r.Rack, err = s.rackStage(ctx)
+			return err
+		}},
+	} {
+		if !b.wants(stage.name) {
+			continue
+		}
+		if err := stage.run(); err != nil {
+			return fmt.Errorf("%s: %w", stage.name, errors.Join(err, s.failed()))
+		}
+		if err := r.write(b.results); err != nil {
 			return err
 		}
 	}
-	return r.write(b.results)
+	return nil
 }

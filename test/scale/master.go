@@ -134,10 +134,14 @@ func (m *master) awaitAPI(ctx context.Context) error {
 }
 
 func (m *master) startControllers() error {
-	if err := m.start(controllerProcess, m.programs[kube.ControllerManager], rooted(m.node.Args.ControllerManager, m.root)...); err != nil {
+	if err := m.startControllerManager(); err != nil {
 		return err
 	}
 	return m.start(schedulerProcess, m.programs[kube.Scheduler], rooted(m.node.Args.Scheduler, m.root)...)
+}
+
+func (m *master) startControllerManager() error {
+	return m.start(controllerProcess, m.programs[kube.ControllerManager], rooted(m.node.Args.ControllerManager, m.root)...)
 }
 
 // start starts a program, whose log is NAME.log in the directory of the master. The program has the

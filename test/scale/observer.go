@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,6 +145,18 @@ func (o *observer) runningPods(without map[string]bool) int {
 		}
 	}
 	return count
+}
+
+// hasPodOf reports whether a Deployment has a pod.
+func (o *observer) hasPodOf(deployment string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name := range o.pods {
+		if strings.HasPrefix(name, deployment+"-") {
+			return true
+		}
+	}
+	return false
 }
 
 // podsOn returns the names of the pods of some nodes.

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // results are the figures of the benchmark, as they are in its results file. Times are in seconds unless the name says otherwise.
 type results struct {
-	Machine string     `json:"machine"` // date, processors and load before the start
-	Nodes   int        `json:"nodes"`
-	Pods    int        `json:"pods"`
-	Proxy   []proxyRow `json:"proxy,omitempty"`
+	Machine  string        `json:"machine"` // date, processors and load before the start
+	Nodes    int           `json:"nodes"`
+	Pods     int           `json:"pods"`
+	Proxy    []proxyRow    `json:"proxy,omitempty"`
+	Inflight []inflightRow `json:"inflight,omitempty"`
+	Restarts []failureRow  `json:"restarts,omitempty"`
+	Rack     *rackResult   `json:"rack,omitempty"`
+	Leader   *leaderResult `json:"leader,omitempty"`
 }
 
 // readResults returns the results of a file; none when the file does not exist.
@@ -34,4 +39,14 @@ func (r *results) write(path string) error {
 		return err
 	}
 	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// addProxy replaces the rows of as many nodes.
+func (r *results) addProxy(rows []proxyRow) {
+	if len(rows) == 0 {
+		return
+	}
+	r.Proxy = slices.DeleteFunc(r.Proxy, func(old proxyRow) bool { return old.Nodes == rows[0].Nodes })
+	r.Proxy = append(r.Proxy, rows...)
+	slices.SortStableFunc(r.Proxy, func(a, b proxyRow) int { return a.Nodes - b.Nodes })
 }
