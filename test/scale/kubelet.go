@@ -57,13 +57,21 @@ const (
 type node struct {
 	name               string
 	kubelet, kubeProxy *client
-	cancel             context.CancelFunc
+	alive              context.Context
+	die                context.CancelFunc
 	lease              map[string]any
 }
 
-// run keeps the watches open and renews the Lease until ctx ends. It calls synced once, when all watches
-// have all objects.
-func (n *node) run(ctx context.Context, synced func()) {
+// live renews the Lease and reports the status until ctx ends.
+func (n *node) live(ctx context.Context) {
+	var group sync.WaitGroup
+	group.Go(func() { every(ctx, leaseInterval, n.renew) })
+	group.Go(func() { every(ctx, statusTime, n.report) })
+	group.Wait()
+}
+
+// watch keeps the watches open until ctx ends. It calls synced once, when all watches have all objects.
+func (n *node) watch(ctx context.Context, synced func()) {
 	var group, first sync.WaitGroup
 	first.Add(watchesOfNode)
 	for _, part := range []struct {
@@ -75,8 +83,6 @@ func (n *node) run(ctx context.Context, synced func()) {
 			group.Go(func() { w.run(ctx) })
 		}
 	}
-	group.Go(func() { every(ctx, leaseInterval, n.renew) })
-	group.Go(func() { every(ctx, statusTime, n.report) })
 	go func() {
 		first.Wait()
 		synced()

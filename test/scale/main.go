@@ -24,6 +24,7 @@ type options struct {
 	window, settle   time.Duration
 	stages           []string
 	results          string
+	fleet            string
 	kwok             string
 	artifacts, cache string
 	dir              string
@@ -44,8 +45,9 @@ func main() {
 	f.IntVar(&b.pods, "pods", 0, "pods of the cluster; default: ten for each node")
 	f.DurationVar(&b.window, "window", 90*time.Second, "time of each measurement")
 	f.DurationVar(&b.settle, "settle", 20*time.Second, "time before each measurement, after all watches are back")
-	f.StringSliceVar(&b.stages, "stages", []string{"proxy", "inflight", "restart", "leader", "rack"}, "what to measure; the other figures of the results file stay")
+	f.StringSliceVar(&b.stages, "stages", []string{"restart", "leader", "inflight", "rack"}, "what to measure: restart, leader, inflight, rack or proxy; the other figures of the results file stay. Proxy needs all nodes alive, so not behind rack")
 	f.StringVar(&b.results, "results", "bin/scale/results.json", "file of the figures")
+	f.StringVar(&b.fleet, "fleet", "", "file with the output of bench-fleet, whose figures are put into the results file; nothing is measured with --stages ''")
 	f.StringVar(&b.kwok, "kwok", "", "the program kwok, which make installs (required)")
 	f.StringVar(&b.artifacts, "artifacts", "", "directory of built artifacts (default: artifacts-src in deployer's cache)")
 	f.StringVar(&b.dir, "dir", "/dev/shm", "where etcd has its files; a disk would be what is measured")
@@ -61,7 +63,7 @@ func (b *benchmark) complete() error {
 	if b.nodes < 1 || b.nodes > profileNodes || b.pods < 1 {
 		return fmt.Errorf("--nodes must be from 1 to %d, and --pods at least 1", profileNodes)
 	}
-	if b.kwok == "" {
+	if b.kwok == "" && len(b.stages) > 0 {
 		return errors.New("--kwok is missing: `make scale` installs and names it")
 	}
 	root, err := images.DefaultRoot()
@@ -77,48 +79,67 @@ func (b *benchmark) complete() error {
 }
 
 func (b *benchmark) run(ctx context.Context) error {
-	if !insideNamespace() {
+	if len(b.stages) > 0 && !insideNamespace() {
 		return runInNamespace(ctx)
 	}
 	r, err := readResults(b.results)
 	if err != nil {
 		return err
 	}
-	r.Machine, r.Nodes, r.Pods = measure.Machine(), b.nodes, b.pods
+	if b.fleet != "" {
+		if r.Install, err = readFleetFile(b.fleet); err != nil {
+			return err
+		}
+	}
+	if len(b.stages) > 0 {
+		err = b.runSite(ctx, r)
+	}
+	if err := errors.Join(err, b.write(r)); err != nil {
+		return err
+	}
+	for _, line := range closingLines(r) {
+		fmt.Fprintln(b.out, line)
+	}
+	return nil
+}
+
+// runSite measures a cluster, and adds the figures to r.
+func (b *benchmark) runSite(ctx context.Context, r *results) error {
 	dir, err := os.MkdirTemp(b.dir, "bench-scale-")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "%d nodes, %d pods; files in %s; %s\n", b.nodes, b.pods, dir, r.Machine)
 	if !b.keep {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
+	machine := measure.Machine()
+	fmt.Fprintf(b.out, "%d nodes, %d pods; files in %s; %s\n", b.nodes, b.pods, dir, machine)
 	s, err := b.startSite(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
+	if b.nodes >= r.Nodes {
+		r.Machine, r.Nodes, r.Pods = machine, b.nodes, b.pods
+	}
 	return b.measure(ctx, s, r)
+}
+
+// write writes the results, and the page and plots that they make.
+func (b *benchmark) write(r *results) error {
+	dir := filepath.Dir(b.results)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(r.write(b.results), publish(r, dir))
 }
 
 // measure runs the stages, and writes the figures after each.
 func (b *benchmark) measure(ctx context.Context, s *site, r *results) error {
-	if err := os.MkdirAll(filepath.Dir(b.results), 0o755); err != nil {
-		return err
-	}
 	for _, stage := range []struct {
 		name string
 		run  func() error
 	}{
-		{"proxy", func() (err error) {
-			rows, err := s.proxyStage(ctx)
-			r.addProxy(rows)
-			return err
-		}},
-		{"inflight", func() (err error) {
-			r.Inflight, err = s.inflightStage(ctx)
-			return err
-		}},
 		{"restart", func() (err error) {
 			r.Restarts, err = s.restartStage(ctx)
 			return err
@@ -127,8 +148,17 @@ func (b *benchmark) measure(ctx context.Context, s *site, r *results) error {
 			r.Leader, err = s.leaderStage(ctx)
 			return err
 		}},
+		{"inflight", func() (err error) {
+			r.Inflight, err = s.inflightStage(ctx)
+			return err
+		}},
 		{"rack", func() (err error) {
 			r.Rack, err = s.rackStage(ctx)
+			return err
+		}},
+		{"proxy", func() (err error) {
+			rows, err := s.proxyStage(ctx)
+			r.addProxy(rows)
 			return err
 		}},
 	} {
@@ -138,7 +168,7 @@ func (b *benchmark) measure(ctx context.Context, s *site, r *results) error {
 		if err := stage.run(); err != nil {
 			return fmt.Errorf("%s: %w", stage.name, errors.Join(err, s.failed()))
 		}
-		if err := r.write(b.results); err != nil {
+		if err := b.write(r); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,8 @@ type nodes struct {
 	synced   atomic.Int64
 }
 
-// startNodes starts the clients of n nodes, which reach the API at address, and returns when each has all
-// objects.
+// startNodes starts the kubelets of n nodes, which renew their Leases and report their status through the API at
+// address. They do not watch yet.
 func startNodes(ctx context.Context, p *plane, address string, n int) (*nodes, error) {
 	running, cancel := context.WithCancel(ctx)
 	ns := &nodes{cancel: cancel}
@@ -31,31 +31,38 @@ func startNodes(ctx context.Context, p *plane, address string, n int) (*nodes, e
 	if err != nil {
 		return ns, err
 	}
-	slots := make(chan struct{}, syncing)
 	for i := range n {
 		kubelet, err := p.tlsConfig("system:node:"+nodeName(i), "system:nodes")
 		if err != nil {
 			return ns, err
 		}
 		one := &node{name: nodeName(i), kubelet: newClient(address, kubelet, &ns.counters), kubeProxy: newClient(address, kubeProxy, &ns.counters)}
+		one.alive, one.die = context.WithCancel(running)
 		ns.all = append(ns.all, one)
+		ns.running.Go(func() { one.live(one.alive) })
+	}
+	return ns, nil
+}
+
+// watch opens all watches, and returns when each has all objects.
+func (ns *nodes) watch(ctx context.Context) error {
+	slots := make(chan struct{}, syncing)
+	for _, one := range ns.all {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
-			return ns, ctx.Err()
+			return ctx.Err()
 		case <-time.After(startTime):
-			return ns, fmt.Errorf("waiting for the first objects: %d of %d nodes have all of them; %+v", ns.synced.Load(), n, ns.counters.now())
+			return fmt.Errorf("waiting for the first objects: %d of %d nodes have all of them; %+v", ns.synced.Load(), len(ns.all), ns.counters.now())
 		}
-		var alive context.Context
-		alive, one.cancel = context.WithCancel(running)
 		ns.running.Go(func() {
-			one.run(alive, func() {
+			one.watch(one.alive, func() {
 				ns.synced.Add(1)
 				<-slots
 			})
 		})
 	}
-	return ns, ns.await(ctx, startTime, "first objects", func() bool { return ns.synced.Load() == int64(n) })
+	return ns.await(ctx, startTime, "first objects", func() bool { return ns.synced.Load() == int64(len(ns.all)) })
 }
 
 // watches is the number of watches of all nodes that live.

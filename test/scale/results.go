@@ -18,6 +18,7 @@ type results struct {
 	Restarts []failureRow  `json:"restarts,omitempty"`
 	Rack     *rackResult   `json:"rack,omitempty"`
 	Leader   *leaderResult `json:"leader,omitempty"`
+	Install  []installRow  `json:"install,omitempty"`
 }
 
 // readResults returns the results of a file; none when the file does not exist.

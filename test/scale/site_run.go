@@ -64,24 +64,43 @@ func (b *benchmark) startSite(ctx context.Context, dir string) (s *site, err err
 	}
 	s.log(began, "three API servers are ready")
 	s.observer = startObserver(ctx, s.plane.api())
-	if err := fill(ctx, s.plane.api(), b.nodes, b.pods); err != nil {
+	if err := s.fill(ctx); err != nil {
 		return s, err
-	}
-	if err := s.await(ctx, "running pods", fillTime, func() bool {
-		return s.observer.readyNodes() == b.nodes && s.observer.runningPods(nil) == b.pods
-	}); err != nil {
-		return s, fmt.Errorf("%w: %d of %d nodes are Ready, %d of %d pods run", err, s.observer.readyNodes(), b.nodes, s.observer.runningPods(nil), b.pods)
 	}
 	s.log(began, fmt.Sprintf("%d pods run on %d nodes", b.pods, b.nodes))
-	if err := s.useProxy(ctx, settings{}, 1); err != nil {
-		return s, err
-	}
-	if s.nodes, err = startNodes(ctx, s.plane, s.proxy.address, b.nodes); err != nil {
+	if err := s.nodes.watch(ctx); err != nil {
 		return s, err
 	}
 	s.log(began, fmt.Sprintf("%d watches are open", s.nodes.watches()))
 	s.prober, err = startProber(ctx, s.plane, s.proxy.address)
 	return s, err
+}
+
+// fill creates nodes and pods, and returns when all of them are Ready. The kubelets live from the
+// beginning, but do not watch: the changes of pods that start would only be sent to them.
+func (s *site) fill(ctx context.Context) error {
+	if err := prepareProber(ctx, s.plane.api()); err != nil {
+		return err
+	}
+	if err := s.useProxy(ctx, settings{}, 1); err != nil {
+		return err
+	}
+	if err := createNodes(ctx, s.plane.api(), s.options.nodes); err != nil {
+		return err
+	}
+	var err error
+	if s.nodes, err = startNodes(ctx, s.plane, s.proxy.address, s.options.nodes); err != nil {
+		return err
+	}
+	if err := createApps(ctx, s.plane.api(), s.options.pods); err != nil {
+		return err
+	}
+	if err := s.await(ctx, "running pods", fillTime, func() bool {
+		return s.observer.readyNodes() == s.options.nodes && s.observer.runningPods(nil) == s.options.pods
+	}); err != nil {
+		return fmt.Errorf("%w: %d of %d nodes are Ready, %d of %d pods run", err, s.observer.readyNodes(), s.options.nodes, s.observer.runningPods(nil), s.options.pods)
+	}
+	return nil
 }
 
 // useProxy replaces the API proxy by one with other settings.

@@ -46,7 +46,7 @@ func (s *site) rackStage(ctx context.Context) (*rackResult, error) {
 	s.observer.forget()
 	began := time.Now()
 	for _, n := range s.nodes.all[len(s.nodes.all)-r.Nodes:] {
-		n.cancel()
+		n.die()
 	}
 	s.nodes.all = s.nodes.all[:len(s.nodes.all)-r.Nodes]
 	if err := s.await(ctx, "pods in place of those of the rack", rackLimit, func() bool {

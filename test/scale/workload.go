@@ -26,19 +26,18 @@ type object = map[string]any
 
 func appName(i int) string { return fmt.Sprintf("app-%03d", i) }
 
-// fill creates nodes and pods, and returns when all of them are Ready.
-func fill(ctx context.Context, a *kube.API, nodes, pods int) error {
-	if err := prepareProber(ctx, a); err != nil {
-		return err
-	}
-	group, limited := errgroup.WithContext(ctx)
+// createNodes creates the Node objects.
+func createNodes(ctx context.Context, a *kube.API, nodes int) error {
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creating)
 	for i := range nodes {
-		group.Go(func() error { return a.Do(limited, http.MethodPost, "/api/v1/nodes", nodeObject(nodeName(i)), nil) })
+		group.Go(func() error { return a.Do(ctx, http.MethodPost, "/api/v1/nodes", nodeObject(nodeName(i)), nil) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
+	return group.Wait()
+}
+
+// createApps creates Deployments with that number of pods in all, and their Services.
+func createApps(ctx context.Context, a *kube.API, pods int) error {
 	const path = "/namespaces/" + namespace
 	for i := range (pods + podsPerApp - 1) / podsPerApp {
 		if err := a.Do(ctx, http.MethodPost, "/api/v1"+path+"/services", service(appName(i)), nil); err != nil {

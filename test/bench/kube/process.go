@@ -20,8 +20,8 @@ type Process struct {
 	err  error         // is set before done is closed
 }
 
-// stopTime is the time that a program has to end after SIGTERM, before SIGKILL.
-const stopTime = 10 * time.Second
+// stopTime is the time that a program has to end after SIGTERM, before SIGKILL: a pod has as much.
+const stopTime = 30 * time.Second
 
 // Start starts a program in dir, whose output goes to NAME.log there.
 func Start(dir, name, program string, args ...string) (*Process, error) {
@@ -67,7 +67,7 @@ func (p *Process) Ended() error {
 	}
 }
 
-// Stop ends the program with SIGTERM, or SIGKILL after ten seconds, and waits for its end.
+// Stop ends the program with SIGTERM, or SIGKILL after 30 seconds, and waits for its end.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
