@@ -292,6 +292,21 @@ bench-fleet: build ## what 100 to 3000 hosts cost the controller
 bench-upgrade1000: artifacts $(KWOK) ## a rollout over 1000 nodes that KWOK plays, with pods and a real API server
 	go run ./test/bench/upgrade1000 --kwok $(KWOK) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
+# Proxies are measured at three sizes, in clusters of their own: a timeout of 3 s costs nodes their Leases
+# where the machine is too small for it. NODES=100 measures that number only.
+SCALE := bin/scale/bench --kwok $(KWOK) --results bin/scale/results.json
+SCALE_NODES := $(or $(NODES),1000)
+
+.PHONY: scale
+scale: build packages $(KWOK) ## API servers under the watches of 1000 nodes: timeouts of both proxies, limits, restarts, a rack that dies (needs root, two hours)
+	bin/deployer artifacts build
+	mkdir -p bin/scale && rm -f bin/scale/results.json
+	go build -o bin/scale/bench ./test/scale
+	$(SCALE) --nodes $(SCALE_NODES)
+	for n in $(if $(NODES),,100 300) $(SCALE_NODES); do $(SCALE) --nodes $$n --stages proxy || exit 1; done
+	go run ./test/bench/fleet --hosts 10,50,150,350,1000 > bin/scale/fleet.txt
+	$(SCALE) --stages '' --fleet bin/scale/fleet.txt
+
 .PHONY: bench-spread
 bench-spread: ## 700 MB to 1000 hosts over simulated links: the controller alone, a registry, and hosts that forward it
 	go run ./test/bench/spread

@@ -32,7 +32,7 @@ func startProber(ctx context.Context, p *plane, address string) (*prober, error)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	pr := &prober{client: newClient(address, config, &counters{}), cancel: cancel}
-	paths := []string{"/api/v1/nodes/" + nodeName(0), "/api/v1/namespaces/" + namespace + "/services/" + appName(0), "", "/apis/apps/v1/namespaces/" + namespace + "/deployments/" + appName(0)}
+	paths := []string{"/api/v1/nodes/" + nodeName(0), "/api/v1/namespaces/" + namespace + "/services/" + appName(0), "", "/api/v1/namespaces/" + namespace + "/pods/" + appName(0) + "-00"}
 	pr.group.Go(func() {
 		ticks := time.NewTicker(probeInterval)
 		defer ticks.Stop()

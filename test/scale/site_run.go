@@ -92,7 +92,7 @@ func (s *site) fill(ctx context.Context) error {
 	if s.nodes, err = startNodes(ctx, s.plane, s.proxy.address, s.options.nodes); err != nil {
 		return err
 	}
-	if err := createApps(ctx, s.plane.api(), s.options.pods); err != nil {
+	if err := createPods(ctx, s.plane.api(), s.options.pods, s.options.nodes); err != nil {
 		return err
 	}
 	if err := s.await(ctx, "running pods", fillTime, func() bool {
@@ -100,7 +100,7 @@ func (s *site) fill(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("%w: %d of %d nodes are Ready, %d of %d pods run", err, s.observer.readyNodes(), s.options.nodes, s.observer.runningPods(nil), s.options.pods)
 	}
-	return nil
+	return createApps(ctx, s.plane.api(), s.options.pods)
 }
 
 // useProxy replaces the API proxy by one with other settings.
@@ -212,9 +212,6 @@ func (p parts) per(before parts, seconds float64) parts {
 		Controllers: (p.Controllers - before.Controllers) / seconds, KWOK: (p.KWOK - before.KWOK) / seconds, Clients: (p.Clients - before.Clients) / seconds,
 	}
 }
-
-// sum returns the number of processors that all parts keep busy.
-func (p parts) sum() float64 { return p.API + p.Proxy + p.Etcd + p.Controllers + p.KWOK + p.Clients }
 
 // milliseconds returns a percentile of durations in ms.
 func milliseconds(all []time.Duration, p float64) float64 {

@@ -11,7 +11,7 @@ import (
 	"deployer/test/bench/kube"
 )
 
-// podsPerApp is the number of pods of each Deployment, which has a Service.
+// podsPerApp is the number of pods of each app: a ReplicaSet with a Service.
 const podsPerApp = 100
 
 // creating is the number of objects that are created at one time.
@@ -36,14 +36,33 @@ func createNodes(ctx context.Context, a *kube.API, nodes int) error {
 	return group.Wait()
 }
 
-// createApps creates Deployments with that number of pods in all, and their Services.
+// createPods creates pods on nodes in turns, with the labels of their apps. A scheduler would do the
+// same with four times as many writes, which take minutes of two processors.
+func createPods(ctx context.Context, a *kube.API, pods, nodes int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creating)
+	for i := range pods {
+		pod := podTemplate(appName(i / podsPerApp))
+		pod["apiVersion"], pod["kind"] = "v1", "Pod"
+		pod["metadata"].(object)["name"] = fmt.Sprintf("%s-%02d", appName(i/podsPerApp), i%podsPerApp)
+		pod["spec"].(object)["nodeName"] = nodeName(i % nodes)
+		group.Go(func() error { return a.Do(ctx, http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods", pod, nil) })
+	}
+	return group.Wait()
+}
+
+// createApps creates ReplicaSets, which adopt the pods, and their Services.
 func createApps(ctx context.Context, a *kube.API, pods int) error {
 	const path = "/namespaces/" + namespace
 	for i := range (pods + podsPerApp - 1) / podsPerApp {
-		if err := a.Do(ctx, http.MethodPost, "/api/v1"+path+"/services", service(appName(i)), nil); err != nil {
+		name := appName(i)
+		replicas := object{"metadata": object{"name": name}, "spec": object{
+			"replicas": min(podsPerApp, pods-i*podsPerApp), "selector": object{"matchLabels": object{"app": name}}, "template": podTemplate(name),
+		}}
+		if err := a.Do(ctx, http.MethodPost, "/apis/apps/v1"+path+"/replicasets", replicas, nil); err != nil {
 			return err
 		}
-		if err := a.Do(ctx, http.MethodPost, "/apis/apps/v1"+path+"/deployments", deployment(appName(i), min(podsPerApp, pods-i*podsPerApp)), nil); err != nil {
+		if err := a.Do(ctx, http.MethodPost, "/api/v1"+path+"/services", service(name), nil); err != nil {
 			return err
 		}
 	}
@@ -74,18 +93,21 @@ func service(name string) object {
 	}}
 }
 
-// deployment returns a Deployment. Its containers never start: KWOK plays them.
+// deployment returns a Deployment.
 func deployment(name string, replicas int) object {
-	labels := object{"app": name}
+	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name}, "spec": object{
+		"replicas": replicas, "selector": object{"matchLabels": object{"app": name}}, "template": podTemplate(name),
+	}}
+}
+
+// podTemplate returns a pod of an app. Its containers never start: KWOK plays them.
+func podTemplate(app string) object {
 	var tolerations []object
 	for _, taint := range []string{"not-ready", "unreachable"} {
 		tolerations = append(tolerations, object{"key": "node.kubernetes.io/" + taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int(evictAfter.Seconds())})
 	}
-	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name}, "spec": object{
-		"replicas": replicas, "selector": object{"matchLabels": labels},
-		"template": object{"metadata": object{"labels": labels}, "spec": object{
-			"terminationGracePeriodSeconds": 5, "tolerations": tolerations,
-			"containers": []object{{"name": "app", "image": "registry.k8s.io/pause:3.10.1", "resources": object{"requests": object{"cpu": "100m", "memory": "64Mi"}}}},
-		}},
+	return object{"metadata": object{"labels": object{"app": app}}, "spec": object{
+		"terminationGracePeriodSeconds": 5, "tolerations": tolerations,
+		"containers": []object{{"name": "app", "image": "registry.k8s.io/pause:3.10.1", "resources": object{"requests": object{"cpu": "100m", "memory": "64Mi"}}}},
 	}}
 }

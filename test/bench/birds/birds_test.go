@@ -107,7 +107,7 @@ func TestSummaryAndPlot(t *testing.T) {
 			t.Fatalf("%v\n%s", err, picture)
 		}
 	}
-	if n := strings.Count(picture, "<polyline"); n != 3*len(figures) || strings.Contains(picture, "NaN") {
-		t.Errorf("%d lines in %d panels\n%s", n, len(figures), picture)
+	if n := strings.Count(picture, "<polyline"); n != 3*len(panels) || strings.Contains(picture, "NaN") {
+		t.Errorf("%d lines in %d panels\n%s", n, len(panels), picture)
 	}
 }

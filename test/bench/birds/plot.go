@@ -6,8 +6,8 @@ import (
 	plots "deployer/test/bench/plot"
 )
 
-// figures are the panels of the plot: a figure of each cluster over its number of speakers.
-var figures = []struct {
+// panels are the diagrams of the plot: a figure of each cluster over its number of speakers.
+var panels = []struct {
 	title string
 	value func(r result) float64
 }{
@@ -31,8 +31,8 @@ func plot(all []result) string {
 		}
 	}
 	slices.Sort(kinds)
-	var panels []plots.Panel
-	for _, f := range figures {
+	var drawn []plots.Panel
+	for _, f := range panels {
 		p := plots.Panel{Title: f.title}
 		for _, kind := range kinds {
 			line := plots.Line{Name: topology(kind), Color: colors[min(kind, len(colors)-1)]}
@@ -43,7 +43,7 @@ func plot(all []result) string {
 			}
 			p.Lines = append(p.Lines, line)
 		}
-		panels = append(panels, p)
+		drawn = append(drawn, p)
 	}
-	return plots.SVG(panels, 3)
+	return plots.SVG(drawn, 3)
 }
