@@ -137,6 +137,10 @@ func (m *master) startControllers() error {
 	if err := m.startControllerManager(); err != nil {
 		return err
 	}
+	return m.startScheduler()
+}
+
+func (m *master) startScheduler() error {
 	return m.start(schedulerProcess, m.programs[kube.Scheduler], rooted(m.node.Args.Scheduler, m.root)...)
 }
 

@@ -85,11 +85,11 @@ func restartTable(rows []failureRow) string {
 	var cells [][]string
 	for _, r := range rows {
 		cells = append(cells, []string{
-			r.What, fmt.Sprintf("%.0f", r.Down), fmt.Sprintf("%.0f", r.Steady), ms(r.Longest), fmt.Sprintf("%d of %d", r.Failed, r.Calls),
+			r.What, fmt.Sprint(r.Nodes), fmt.Sprintf("%.0f", r.Down), fmt.Sprintf("%.0f", r.Steady), ms(r.Longest), fmt.Sprintf("%d of %d", r.Failed, r.Calls),
 			fmt.Sprint(r.Handshakes), fmt.Sprint(r.Lists), fmt.Sprint(r.Late), fmt.Sprint(r.NotReady),
 		})
 	}
-	return table([]string{"restarts", "ready after s", "steady after s", "longest call ms", "failed calls", "TLS handshakes", "lists", "late Leases", "nodes NotReady"}, cells)
+	return table([]string{"restarts", "nodes", "ready after s", "steady after s", "longest call ms", "failed calls", "TLS handshakes", "lists", "late Leases", "nodes NotReady"}, cells)
 }
 
 func installTable(rows []installRow) string {

@@ -26,6 +26,7 @@ type plane struct {
 	keys    *keyring.Keys
 	masters []*master
 	kwok    *kube.Process
+	lost    int // controller managers and schedulers that have lost their leadership
 }
 
 // startPlane starts everything in dir, which exists. After an error nothing is left running.
@@ -92,7 +93,8 @@ func (p *plane) startKWOK(dir, program string) error {
 	}
 	// The benchmark's kubelets renew the Leases.
 	p.kwok, err = kube.Start(dir, "kwok", program, "--kubeconfig="+filepath.Join(dir, "kwok.conf"), "--config="+filepath.Join(dir, "kwok.yaml"),
-		"--manage-all-nodes=true", "--node-lease-duration-seconds=0", "--cidr="+podCIDR, "--v=WARN")
+		"--manage-all-nodes=true", "--node-lease-duration-seconds=0",
+		"--cidr="+podCIDR, "--v=WARN")
 	return err
 }
 
@@ -139,11 +141,22 @@ func (p *plane) restartAPI(masters ...*master) error {
 	return group.Wait()
 }
 
-// failed returns an error when a program has ended.
+// failed returns an error when a program has ended. Controller managers and schedulers that have lost their
+// leadership end, and are started again, as the kubelet does; lost counts them.
 func (p *plane) failed() error {
 	for _, m := range p.masters {
-		for _, r := range m.running {
-			if err := r.Ended(); err != nil {
+		for name, r := range m.running {
+			err := r.Ended()
+			switch {
+			case err == nil:
+			case name == controllerProcess:
+				p.lost++
+				err = m.startControllerManager()
+			case name == schedulerProcess:
+				p.lost++
+				err = m.startScheduler()
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", m.node.Name, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 // failureRow has the figures of API servers that restart.
 type failureRow struct {
 	What       string  `json:"what"`
+	Nodes      int     `json:"nodes"`
 	Down       float64 `json:"down"`   // until all API servers are ready again
 	Steady     float64 `json:"steady"` // until all watches are open and each call takes less than a second
 	Longest    float64 `json:"longest_ms"`
@@ -46,7 +47,7 @@ func (s *site) restartStage(ctx context.Context) ([]failureRow, error) {
 }
 
 func (s *site) restart(ctx context.Context, what string, masters []*master) (failureRow, error) {
-	row := failureRow{What: what}
+	row := failureRow{What: what, Nodes: len(s.nodes.all)}
 	s.observer.forget()
 	counted, began := s.nodes.counters.now(), time.Now()
 	ready := make(chan error, 1)

@@ -12,7 +12,8 @@ type inflightRow struct {
 	Reads    int  `json:"reads"`    // --max-requests-inflight
 	Writes   int  `json:"writes"`   // --max-mutating-requests-inflight
 	Fairness bool `json:"fairness"` // API Priority and Fairness, on by default since Kubernetes 1.20
-	Workers  int  `json:"workers"`  // requests that the clients have in flight
+	Nodes    int  `json:"nodes"`
+	Workers  int  `json:"workers"` // requests that the clients have in flight
 
 	Seconds    float64 `json:"seconds"`
 	Served     float64 `json:"served"`  // requests per second
@@ -31,8 +32,11 @@ type inflightRow struct {
 	Processors parts   `json:"processors"`
 }
 
-// loadWorkers is the number of requests of each kubelet that are in flight.
-const loadWorkers = 3
+// loadRequests is the number of requests that all kubelets together have in flight: three for each of 1000.
+const loadRequests = 3000
+
+// loadWorkers returns the number of requests of each kubelet.
+func (s *site) loadWorkers() int { return (loadRequests + len(s.nodes.all) - 1) / len(s.nodes.all) }
 
 // inflightStage measures pairs of limits: Kubernetes' defaults, those of the profile, and the paper's
 // limit of reads with the profile's of writes. Without priority and fairness they are what they were in 2016.
@@ -74,7 +78,7 @@ func (s *site) useLimits(ctx context.Context, limits [2]int, fairness bool) erro
 }
 
 func (s *site) inflightRow(ctx context.Context, limits [2]int, fairness bool) (inflightRow, error) {
-	row := inflightRow{Reads: limits[0], Writes: limits[1], Fairness: fairness, Workers: loadWorkers * s.options.nodes}
+	row := inflightRow{Reads: limits[0], Writes: limits[1], Fairness: fairness, Nodes: len(s.nodes.all), Workers: s.loadWorkers() * len(s.nodes.all)}
 	if err := s.useLimits(ctx, limits, fairness); err != nil {
 		return row, err
 	}
@@ -90,7 +94,7 @@ func (s *site) inflightRow(ctx context.Context, limits [2]int, fairness bool) (i
 	defer cancel()
 	var l load
 	var group sync.WaitGroup
-	group.Go(func() { l.run(loaded, s.nodes.all, loadWorkers) })
+	group.Go(func() { l.run(loaded, s.nodes.all, s.loadWorkers()) })
 	group.Go(func() { row.MaxReads, row.MaxWrites = s.sampleInflight(loaded) })
 	<-loaded.Done()
 	end := time.Now()

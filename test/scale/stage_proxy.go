@@ -22,6 +22,8 @@ type proxyRow struct {
 	Lists      float64 `json:"lists"`      // watches that began with all objects, per second
 	Open       float64 `json:"open"`       // share of the watches that are open at the end
 	Late       int64   `json:"late"`       // Leases that were not renewed
+	Lost       int     `json:"lost"`       // controller managers and schedulers that lost their leadership
+	NotReady   int     `json:"not_ready"`  // nodes
 	Calls      int     `json:"calls"`
 	Failed     int     `json:"failed"`
 	P50        float64 `json:"p50_ms"`
@@ -68,6 +70,7 @@ func (s *site) proxyRow(ctx context.Context, kind string, timeout time.Duration,
 	if err != nil {
 		return row, err
 	}
+	s.observer.forget()
 	counted, began := s.nodes.counters.now(), time.Now()
 	if err := sleep(ctx, s.window); err != nil {
 		return row, err
@@ -83,10 +86,14 @@ func (s *site) proxyRow(ctx context.Context, kind string, timeout time.Duration,
 	row.Processors = after.per(before, row.Seconds)
 	row.Handshakes, row.Opened = float64(c.handshakes)/row.Seconds, float64(c.opened)/row.Seconds
 	row.Cut, row.Lists, row.Late = float64(c.cut)/row.Seconds, float64(c.lists)/row.Seconds, c.late
+	row.NotReady = s.observer.wereNotReady()
 	took, failed := s.prober.between(began, end)
 	row.Calls, row.Failed, row.P50, row.P99 = len(took), failed, milliseconds(took, 50), milliseconds(took, 99)
+	lost := s.plane.lost
+	err = s.failed()
+	row.Lost = s.plane.lost - lost
 	fmt.Fprintf(s.out, "%+v\n", row)
-	return row, s.failed()
+	return row, err
 }
 
 // shortDuration formats a timeout as the inventory has it.

@@ -12,6 +12,7 @@ import (
 // rackResult has the figures of a rack that dies. Times are from its death.
 type rackResult struct {
 	Nodes         int     `json:"nodes"`
+	All           int     `json:"all"` // nodes of the cluster
 	Pods          int     `json:"pods"`
 	FirstNotReady float64 `json:"first_not_ready"`
 	LastNotReady  float64 `json:"last_not_ready"`
@@ -33,7 +34,7 @@ const rackLimit = 25 * time.Minute
 
 // rackStage ends the kubelets and kube-proxies of a rack, without a word to the API.
 func (s *site) rackStage(ctx context.Context) (*rackResult, error) {
-	r := &rackResult{Nodes: min(rackNodes, s.options.nodes/5), EvictAfter: evictAfter.Seconds()}
+	r := &rackResult{Nodes: min(rackNodes, s.options.nodes/5), All: s.options.nodes, EvictAfter: evictAfter.Seconds()}
 	if r.Nodes == 0 {
 		return nil, fmt.Errorf("%d nodes are too few for a rack that dies", s.options.nodes)
 	}

@@ -15,7 +15,7 @@ import (
 const podsPerApp = 100
 
 // creating is the number of objects that are created at one time.
-const creating = 16
+const creating = 32
 
 // evictAfter is the time that pods tolerate a node that is not Ready. Kubernetes' default is 300 s,
 // which would only be waited for.
