@@ -61,9 +61,15 @@ type observer struct {
 	notReady map[string]time.Time // nodes by the time at which they were seen not Ready, since forget
 }
 
+func newObserver() *observer {
+	return &observer{ready: map[string]bool{}, pods: map[string]podState{}, evicted: map[string]time.Time{}, notReady: map[string]time.Time{}}
+}
+
+// startObserver follows nodes and pods until stop is called.
 func startObserver(ctx context.Context, a *kube.API) *observer {
 	ctx, cancel := context.WithCancel(ctx)
-	o := &observer{cancel: cancel, ready: map[string]bool{}, pods: map[string]podState{}, evicted: map[string]time.Time{}, notReady: map[string]time.Time{}}
+	o := newObserver()
+	o.cancel = cancel
 	o.group.Go(func() { again(ctx, func() error { return kube.Watch(ctx, a, "/api/v1/nodes", o.node) }) })
 	o.group.Go(func() {
 		again(ctx, func() error {
