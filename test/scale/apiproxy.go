@@ -22,10 +22,10 @@ type apiProxy struct {
 	address string // address:port of clients
 }
 
-// startProxy starts the API proxy of a cluster from the files of its image, which are in rootfs. With
+// startProxy starts the API proxy of a host from the files of its image, which are in rootfs. With
 // checks HAProxy checks each API server as often as that number of proxies would. Its log is in dir.
-func startProxy(ctx context.Context, dir, rootfs string, c *cluster.Cluster, checks int) (*apiProxy, error) {
-	text, err := proxyConfig(c)
+func startProxy(ctx context.Context, dir, rootfs string, c *cluster.Cluster, host string, checks int) (*apiProxy, error) {
+	text, err := proxyConfig(c, host)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func startProxy(ctx context.Context, dir, rootfs string, c *cluster.Cluster, che
 			return nil, err
 		}
 	}
-	file := "/etc/deployer/" + c.Proxy.Kind + ".conf"
+	file := "/etc/deployer/" + host + ".conf"
 	path := filepath.Join(rootfs, file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -45,11 +45,11 @@ func startProxy(ctx context.Context, dir, rootfs string, c *cluster.Cluster, che
 	// The commands are those of templates/local-proxy/api-proxy.spec.tmpl.
 	args := []string{"/usr/sbin/haproxy", "-W", "-db", "-f", file}
 	if c.Proxy.Kind == "nginx" {
-		args = []string{"/usr/sbin/nginx", "-c", file, "-g", "daemon off; pid /tmp/nginx.pid;"}
+		args = []string{"/usr/sbin/nginx", "-c", file, "-g", "daemon off; pid /tmp/" + host + ".pid;"}
 	}
 	cmd := &exec.Cmd{Path: args[0], Args: args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: rootfs}}
-	p := &apiProxy{address: c.Nodes[proxyName].ProxyListen[0]}
-	if p.process, err = kube.StartCommand(cmd, dir, c.Proxy.Kind); err != nil {
+	p := &apiProxy{address: c.Nodes[host].ProxyListen[0]}
+	if p.process, err = kube.StartCommand(cmd, dir, host+"-"+c.Proxy.Kind); err != nil {
 		return nil, err
 	}
 	err = p.process.Await(ctx, startTime, func(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -18,26 +19,71 @@ type client struct {
 	url      string
 	http     *http.Client
 	counters *counters
+
+	mu      sync.Mutex
+	address string // address:port of the API proxy
+	conns   map[net.Conn]bool
 }
 
 // newClient returns a client with the times of client-go (k8s.io/apimachinery, util/net/http.go,
 // and k8s.io/client-go, transport/cache.go): a connection on which nothing arrives for 30 s is pinged, and given up 15 s later. As in client-go,
 // TLS sessions are not resumed.
 func newClient(address string, config *tls.Config, counters *counters) *client {
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	// The certificate has the name kubernetes.default.svc, at whatever address the API is.
 	config = config.Clone()
-	config.ServerName = "kubernetes.default.svc"
+	config.ServerName = serverName
 	config.NextProtos = []string{"h2"}
 	config.VerifyConnection = func(tls.ConnectionState) error {
 		counters.handshakes.Add(1)
 		return nil
 	}
-	return &client{url: "https://" + address, counters: counters, http: &http.Client{Transport: &http.Transport{
-		DialContext: dialer.DialContext, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
+	c := &client{url: "https://" + serverName, counters: counters, address: address, conns: map[net.Conn]bool{}}
+	c.http = &http.Client{Transport: &http.Transport{
+		DialContext: c.dial, TLSClientConfig: config, TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}}}
+	}}
+	return c
+}
+
+// serverName is the name in the certificates of API servers, at whatever address they are.
+const serverName = "kubernetes.default.svc"
+
+// dial connects to the API proxy.
+func (c *client) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	c.mu.Lock()
+	address := c.address
+	c.mu.Unlock()
+	conn, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conns[conn] = true
+	return &trackedConn{Conn: conn, client: c}, nil
+}
+
+// trackedConn is a connection that its client knows while it is open.
+type trackedConn struct {
+	net.Conn
+	client *client
+}
+
+func (t *trackedConn) Close() error {
+	t.client.mu.Lock()
+	delete(t.client.conns, t.Conn)
+	t.client.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// move closes all connections; the next ones are to another API proxy.
+func (c *client) move(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.address = address
+	for conn := range c.conns {
+		_ = conn.Close()
+	}
 }
 
 // statusError is the answer of an API server to a request that it did not serve.

@@ -41,7 +41,7 @@ type network struct {
 	holders []*exec.Cmd // programs that do nothing, in the namespaces of the masters
 }
 
-// newNetwork connects n masters with the benchmark, whose own address is that of the API proxy.
+// newNetwork connects n masters with the benchmark, whose own addresses are those of the API proxies.
 func newNetwork(ctx context.Context, n int) (net *network, err error) {
 	net = &network{}
 	defer func() {
@@ -55,7 +55,7 @@ func newNetwork(ctx context.Context, n int) (net *network, err error) {
 			return net, err
 		}
 	}
-	if err := ip(ctx, nil, "link set lo up", "link add br0 type bridge", "address add "+address(n)+"/16 dev br0", "link set br0 up"); err != nil {
+	if err := ip(ctx, nil, "link set lo up", "link add br0 type bridge", "address add "+address(n)+"/16 dev br0", "address add "+address(n+1)+"/16 dev br0", "link set br0 up"); err != nil {
 		return net, err
 	}
 	for i := range n {

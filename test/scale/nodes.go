@@ -73,6 +73,27 @@ func (ns *nodes) awaitWatches(ctx context.Context, limit time.Duration, share fl
 	return ns.await(ctx, limit, "open watches", func() bool { return float64(ns.counters.open.Load()) >= share*float64(ns.watches()) })
 }
 
+// moveTime is the maximum time that the watches of some nodes have to come back, before the next nodes move.
+const moveTime = 5 * time.Second
+
+// move moves the nodes to another API proxy, a few at a time: in a cluster each has its own, and a proxy that
+// all nodes leave together would be followed by a storm that no cluster has.
+func (ns *nodes) move(ctx context.Context, address string) error {
+	for i, n := range ns.all {
+		n.kubelet.move(address)
+		n.kubeProxy.move(address)
+		if (i+1)%syncing != 0 {
+			continue
+		}
+		missing := int64(syncing * watchesOfNode)
+		err := ns.await(ctx, moveTime, "watches of moved nodes", func() bool { return ns.counters.open.Load() >= ns.watches()-missing })
+		if err != nil && !errors.Is(err, errTimeout) {
+			return err
+		}
+	}
+	return nil
+}
+
 // await waits until reached returns true. errTimeout is the error after limit.
 func (ns *nodes) await(ctx context.Context, limit time.Duration, what string, reached func() bool) error {
 	end := time.After(limit)

@@ -14,7 +14,6 @@ import (
 
 const (
 	masterCount = 3
-	proxyName   = "p1" // the host whose API proxy all nodes use
 	podCIDR     = "10.128.0.0/13"
 	// profileNodes is the number of minions in the inventory, and so decides the size profile. The
 	// benchmark may play fewer.
@@ -23,6 +22,9 @@ const (
 	// files than a process may have on some machines, and nodes have two each.
 	proxyConnections = 8192
 )
+
+// proxyNames are the hosts whose API proxies all nodes use, in turns.
+var proxyNames = []string{"p1", "p2"}
 
 // settings are the settings of the inventory that the benchmark varies.
 type settings struct {
@@ -55,7 +57,9 @@ func resolve(s settings) (*cluster.Cluster, error) {
 	for i := range masterCount {
 		add(masterName(i), cluster.RoleMaster)
 	}
-	add(proxyName, cluster.RoleProxy)
+	for _, name := range proxyNames {
+		add(name, cluster.RoleProxy)
+	}
 	for i := range profileNodes {
 		add(nodeName(i), cluster.RoleMinion)
 	}
@@ -72,8 +76,8 @@ func address(i int) string {
 	return netip.AddrFrom4([4]byte{10, 99, byte(i >> 8), byte(i)}).String()
 }
 
-// proxyConfig renders the configuration of the API proxy, as the role of external proxies does.
-func proxyConfig(c *cluster.Cluster) (string, error) {
+// proxyConfig renders the configuration of the API proxy of a host, as the role of external proxies does.
+func proxyConfig(c *cluster.Cluster, host string) (string, error) {
 	files := lang.NewFiles("role external-proxy", "", nil, lang.SearchDir{Tree: lang.Tree{Name: "templates", FS: templates.FS}, Dir: ".", Templates: true})
 	tpl, err := files.Template(c.Proxy.Kind + ".conf.tmpl")
 	if err != nil {
@@ -83,9 +87,9 @@ func proxyConfig(c *cluster.Cluster) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, err := jsontypes.FromGo(c.Nodes[proxyName])
+	node, err := jsontypes.FromGo(c.Nodes[host])
 	if err != nil {
 		return "", err
 	}
-	return tpl.Content(map[string]any{"cluster": wide, "host": host, "facts": map[string]any{"addresses": []any{}}})
+	return tpl.Content(map[string]any{"cluster": wide, "host": node, "facts": map[string]any{"addresses": []any{}}})
 }

@@ -25,6 +25,7 @@ type site struct {
 	network  *network
 	plane    *plane
 	proxy    *apiProxy
+	proxies  int // API proxies that were started
 	observer *observer
 	nodes    *nodes
 	prober   *prober
@@ -103,17 +104,26 @@ func (s *site) fill(ctx context.Context) error {
 	return createApps(ctx, s.plane.api(), s.options.pods)
 }
 
-// useProxy replaces the API proxy by one with other settings.
+// useProxy starts an API proxy with other settings, moves the nodes to it, and stops the former one.
 func (s *site) useProxy(ctx context.Context, with settings, checks int) error {
 	c, err := resolve(with)
 	if err != nil {
 		return err
 	}
-	if s.proxy != nil {
-		s.proxy.process.Stop()
+	former := s.proxy
+	host := proxyNames[s.proxies%len(proxyNames)]
+	s.proxies++
+	next, err := startProxy(ctx, s.dir, s.rootfs[c.Proxy.Kind], c, host, checks)
+	if err != nil {
+		return err
 	}
-	s.proxy, err = startProxy(ctx, s.dir, s.rootfs[c.Proxy.Kind], c, checks)
-	return err
+	s.proxy = next
+	if former == nil {
+		return nil
+	}
+	defer former.process.Stop()
+	s.prober.client.move(next.address)
+	return s.nodes.move(ctx, next.address)
 }
 
 // await waits until reached returns true, or a program has ended.

@@ -35,7 +35,7 @@ func TestSiteHasTheProfileOfThousandNodes(t *testing.T) {
 			t.Errorf("flags of the API server lack %s: %s", want, flags)
 		}
 	}
-	text, err := proxyConfig(c)
+	text, err := proxyConfig(c, "p1")
 	if err != nil {
 		t.Fatal(err)
 	}
