@@ -24,7 +24,7 @@ import (
 )
 
 // startTime is the time that each program has to become ready, on a machine that does other work too.
-const startTime = 3 * time.Minute
+const startTime = 5 * time.Minute
 
 // master is a master without a host: etcd, etcd of events, and the control plane, with the flags and files that deployer
 // gives them, but below a directory and without containers.
@@ -129,8 +129,19 @@ func (m *master) startAPI() error {
 	return m.start(apiProcess, m.programs[kube.APIServer], rooted(m.node.Args.APIServer, m.root)...)
 }
 
+// awaitAPI waits until the API server is ready. One that has ended, because etcd did not answer in time, is
+// started again, as the kubelet does.
 func (m *master) awaitAPI(ctx context.Context) error {
-	return m.running[apiProcess].Await(ctx, startTime, m.api.Ready)
+	limit := time.Now().Add(startTime)
+	for {
+		err := m.running[apiProcess].Await(ctx, time.Until(limit), m.api.Ready)
+		if err == nil || ctx.Err() != nil || time.Now().After(limit) {
+			return err
+		}
+		if err := m.startAPI(); err != nil {
+			return err
+		}
+	}
 }
 
 func (m *master) startControllers() error {

@@ -26,7 +26,7 @@ type plane struct {
 	keys    *keyring.Keys
 	masters []*master
 	kwok    *kube.Process
-	lost    int // controller managers and schedulers that have lost their leadership
+	lost    int // components of the control plane that have ended
 }
 
 // startPlane starts everything in dir, which exists. After an error nothing is left running.
@@ -141,8 +141,9 @@ func (p *plane) restartAPI(masters ...*master) error {
 	return group.Wait()
 }
 
-// failed returns an error when a program has ended. Controller managers and schedulers that have lost their
-// leadership end, and are started again, as the kubelet does; lost counts them.
+// failed returns an error when a program has ended. Components of the control plane are started again, as the
+// kubelet does; lost counts them. Controller managers and schedulers end when they have lost their leadership, API
+// servers when etcd does not answer while they start.
 func (p *plane) failed() error {
 	for _, m := range p.masters {
 		for name, r := range m.running {
@@ -155,6 +156,9 @@ func (p *plane) failed() error {
 			case name == schedulerProcess:
 				p.lost++
 				err = m.startScheduler()
+			case name == apiProcess:
+				p.lost++
+				err = m.startAPI()
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.node.Name, err)

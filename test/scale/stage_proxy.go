@@ -22,7 +22,7 @@ type proxyRow struct {
 	Lists      float64 `json:"lists"`      // watches that began with all objects, per second
 	Open       float64 `json:"open"`       // share of the watches that are open at the end
 	Late       int64   `json:"late"`       // Leases that were not renewed
-	Lost       int     `json:"lost"`       // controller managers and schedulers that lost their leadership
+	Lost       int     `json:"lost"`       // components of the control plane that have ended
 	NotReady   int     `json:"not_ready"`  // nodes
 	Calls      int     `json:"calls"`
 	Failed     int     `json:"failed"`
