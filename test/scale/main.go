@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"deployer/images"
@@ -37,6 +39,10 @@ type benchmark struct {
 	out io.Writer
 }
 
+// stageNames are what can be measured, in its order. Rack and proxy need clusters of their own: behind rack,
+// nodes are dead.
+var stageNames = []string{"restart", "leader", "inflight", "rack", "proxy"}
+
 func main() {
 	b := benchmark{out: os.Stdout}
 	cmd := measure.Benchmark{Name: "scale", Short: "The control plane under the load of a thousand nodes", Complete: b.complete, Run: b.run}.Command()
@@ -45,7 +51,7 @@ func main() {
 	f.IntVar(&b.pods, "pods", 0, "pods of the cluster; default: ten for each node")
 	f.DurationVar(&b.window, "window", 90*time.Second, "time of each measurement")
 	f.DurationVar(&b.settle, "settle", 20*time.Second, "time before each measurement, after all watches are back")
-	f.StringSliceVar(&b.stages, "stages", []string{"restart", "leader", "inflight", "rack"}, "what to measure: restart, leader, inflight, rack or proxy; the other figures of the results file stay. Proxy needs all nodes alive, so not behind rack")
+	f.StringSliceVar(&b.stages, "stages", stageNames[:4], "what to measure, of "+strings.Join(stageNames, ", ")+"; the other figures of the results file stay. Proxy needs a cluster without rack")
 	f.StringVar(&b.results, "results", "bin/scale/results.json", "file of the figures")
 	f.StringVar(&b.fleet, "fleet", "", "file with the output of bench-fleet, whose figures are put into the results file; nothing is measured with --stages ''")
 	f.StringVar(&b.kwok, "kwok", "", "the program kwok, which make installs (required)")
@@ -62,6 +68,11 @@ func (b *benchmark) complete() error {
 	}
 	if b.nodes < 1 || b.nodes > profileNodes || b.pods < 1 {
 		return fmt.Errorf("--nodes must be from 1 to %d, and --pods at least 1", profileNodes)
+	}
+	for _, stage := range b.stages {
+		if !slices.Contains(stageNames, stage) {
+			return fmt.Errorf("--stages has %q; there are %s", stage, strings.Join(stageNames, ", "))
+		}
 	}
 	if b.kwok == "" && len(b.stages) > 0 {
 		return errors.New("--kwok is missing: `make scale` installs and names it")

@@ -1,95 +1,232 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"net/netip"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
-	"deployer/cluster"
-	"deployer/engine/lang"
-	"deployer/jsontypes"
-	"deployer/templates"
 	"deployer/test/bench/kube"
 )
 
-const (
-	masterCount = 3
-	podCIDR     = "10.128.0.0/13"
-	// profileNodes is the number of minions in the inventory, and so decides the size profile. The
-	// benchmark may play fewer.
-	profileNodes = 1000
-	// proxyConnections is the maximum number of connections of the proxy. The profile's 16384 need more open
-	// files than a process may have on some machines, and nodes have two each.
-	proxyConnections = 8192
-)
+// fillTime is the maximum time until all pods run.
+const fillTime = 20 * time.Minute
 
-// proxyNames are the hosts whose API proxies all nodes use, in turns.
-var proxyNames = []string{"p1", "p2"}
-
-// settings are the settings of the inventory that the benchmark varies.
-type settings struct {
-	proxy    string        // kind of the API proxy; empty: haproxy
-	timeout  time.Duration // cluster.proxy.timeout; 0: the default
-	inflight [2]int        // reads and writes in flight in one API server; 0: the default
+// site is a cluster under the load of its nodes.
+type site struct {
+	options
+	out      io.Writer
+	dir      string
+	rootfs   map[string]string // of the API proxies by kind
+	network  *network
+	plane    *plane
+	proxy    *apiProxy
+	proxies  int // API proxies that were started
+	observer *observer
+	nodes    *nodes
+	prober   *prober
 }
 
-// resolve returns the cluster that deployer would install.
-func resolve(s settings) (*cluster.Cluster, error) {
-	spec := cluster.Spec{
-		Kubernetes: kube.KubernetesVersion, PodCIDR: podCIDR,
-		Etcd:  cluster.EtcdSpec{Events: cluster.EventsSpec{Enabled: true}},
-		Proxy: cluster.ProxySpec{Kind: s.proxy, Timeout: s.timeout, WorkerConnections: proxyConnections},
-		API:   cluster.APISpec{Audit: cluster.AuditSpec{MaxBackups: 1}}, // logs are in memory
+// startSite starts everything, with an API proxy of the default settings.
+func (b *benchmark) startSite(ctx context.Context, dir string) (s *site, err error) {
+	s = &site{options: b.options, out: b.out, dir: dir, rootfs: map[string]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.failed())
+			s.stop()
+			s = nil
+		}
+	}()
+	programs, err := kube.Programs(b.artifacts, b.cache)
+	if err != nil {
+		return s, err
 	}
-	args := map[string]any{}
-	for i, name := range []string{"max-requests-inflight", "max-mutating-requests-inflight"} {
-		if s.inflight[i] > 0 {
-			args[name] = s.inflight[i]
+	programs[kube.KWOK] = b.kwok
+	for _, kind := range []string{"haproxy", "nginx"} {
+		if s.rootfs[kind], err = kube.RootFS(b.artifacts, b.cache, kind); err != nil {
+			return s, err
 		}
 	}
-	if len(args) > 0 {
-		spec.Overrides = map[string]any{"apiserver": map[string]any{"extra_args": args}}
-	}
-	var hosts []cluster.Host
-	add := func(name, role string) {
-		hosts = append(hosts, cluster.Host{Name: name, Address: address(len(hosts)), Roles: []string{role}})
+	if s.network, err = newNetwork(ctx, masterCount); err != nil {
+		return s, err
 	}
 	for i := range masterCount {
-		add(masterName(i), cluster.RoleMaster)
+		if err := os.MkdirAll(filepath.Join(dir, masterName(i)), 0o755); err != nil {
+			return s, err
+		}
 	}
-	for _, name := range proxyNames {
-		add(name, cluster.RoleProxy)
+	began := time.Now()
+	if s.plane, err = startPlane(ctx, s.network, dir, programs, settings{}); err != nil {
+		return s, err
 	}
-	for i := range profileNodes {
-		add(nodeName(i), cluster.RoleMinion)
+	s.log(began, "three API servers are ready")
+	s.observer = startObserver(ctx, s.plane.api())
+	if err := s.fill(ctx); err != nil {
+		return s, err
 	}
-	return cluster.Resolve(spec, hosts)
+	s.log(began, fmt.Sprintf("%d pods run on %d nodes", b.pods, b.nodes))
+	if err := s.nodes.watch(ctx); err != nil {
+		return s, err
+	}
+	s.log(began, fmt.Sprintf("%d watches are open", s.nodes.watches()))
+	s.prober, err = startProber(ctx, s.plane, s.proxy.address)
+	return s, err
 }
 
-func masterName(i int) string { return fmt.Sprintf("m%d", i+1) }
-
-func nodeName(i int) string { return fmt.Sprintf("n%04d", i+1) }
-
-// address returns the address of the host with an index.
-func address(i int) string {
-	i += 11
-	return netip.AddrFrom4([4]byte{10, 99, byte(i >> 8), byte(i)}).String()
+// fill creates nodes and pods, and returns when all of them are Ready. The kubelets live from the
+// beginning, but do not watch: the changes of pods that start would only be sent to them.
+func (s *site) fill(ctx context.Context) error {
+	if err := prepareProber(ctx, s.plane.api()); err != nil {
+		return err
+	}
+	if err := s.useProxy(ctx, settings{}, 1); err != nil {
+		return err
+	}
+	if err := createNodes(ctx, s.plane.api(), s.options.nodes); err != nil {
+		return err
+	}
+	var err error
+	if s.nodes, err = startNodes(ctx, s.plane, s.proxy.address, s.options.nodes); err != nil {
+		return err
+	}
+	if err := createPods(ctx, s.plane.api(), s.options.pods, s.options.nodes); err != nil {
+		return err
+	}
+	if err := s.await(ctx, "running pods", fillTime, func() bool {
+		return s.observer.readyNodes() == s.options.nodes && s.observer.runningPods(nil) == s.options.pods
+	}); err != nil {
+		return fmt.Errorf("%w: %d of %d nodes are Ready, %d of %d pods run", err, s.observer.readyNodes(), s.options.nodes, s.observer.runningPods(nil), s.options.pods)
+	}
+	return createApps(ctx, s.plane.api(), s.options.pods)
 }
 
-// proxyConfig renders the configuration of the API proxy of a host, as the role of external proxies does.
-func proxyConfig(c *cluster.Cluster, host string) (string, error) {
-	files := lang.NewFiles("role external-proxy", "", nil, lang.SearchDir{Tree: lang.Tree{Name: "templates", FS: templates.FS}, Dir: ".", Templates: true})
-	tpl, err := files.Template(c.Proxy.Kind + ".conf.tmpl")
+// useProxy starts an API proxy with other settings, moves the nodes to it, and stops the former one.
+func (s *site) useProxy(ctx context.Context, with settings, checks int) error {
+	c, err := resolve(with)
 	if err != nil {
-		return "", err
+		return err
 	}
-	wide, err := jsontypes.FromGo(c)
+	former := s.proxy
+	host := proxyNames[s.proxies%len(proxyNames)]
+	s.proxies++
+	next, err := startProxy(ctx, s.dir, s.rootfs[c.Proxy.Kind], c, host, checks)
 	if err != nil {
-		return "", err
+		return err
 	}
-	node, err := jsontypes.FromGo(c.Nodes[host])
-	if err != nil {
-		return "", err
+	s.proxy = next
+	if former == nil {
+		return nil
 	}
-	return tpl.Content(map[string]any{"cluster": wide, "host": node, "facts": map[string]any{"addresses": []any{}}})
+	defer former.process.Stop()
+	s.prober.client.move(next.address)
+	return s.nodes.move(ctx, next.address)
 }
+
+// await waits until reached returns true, or a program has ended.
+func (s *site) await(ctx context.Context, what string, limit time.Duration, reached func() bool) error {
+	end := time.After(limit)
+	for !reached() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end:
+			return fmt.Errorf("waiting for %s: timeout after %s", what, limit)
+		case <-time.After(500 * time.Millisecond):
+		}
+		if err := s.failed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed returns an error when a program has ended.
+func (s *site) failed() error {
+	if s.plane == nil {
+		return nil
+	}
+	err := s.plane.failed()
+	if s.proxy != nil {
+		err = errors.Join(err, s.proxy.process.Ended())
+	}
+	return err
+}
+
+func (s *site) log(began time.Time, text string) {
+	fmt.Fprintf(s.out, "%5.0f s: %s\n", time.Since(began).Seconds(), text)
+}
+
+// stop stops everything that was started.
+func (s *site) stop() {
+	if s.prober != nil {
+		s.prober.stop()
+	}
+	if s.nodes != nil {
+		s.nodes.stop()
+	}
+	if s.observer != nil {
+		s.observer.stop()
+	}
+	if s.proxy != nil {
+		s.proxy.process.Stop()
+	}
+	if s.plane != nil {
+		s.plane.stop()
+	}
+	if s.network != nil {
+		s.network.remove()
+	}
+}
+
+// parts is the processor time of each kind of program.
+type parts struct {
+	API         float64 `json:"api"`
+	Proxy       float64 `json:"proxy"`
+	Etcd        float64 `json:"etcd"`
+	Controllers float64 `json:"controllers"` // controller managers and schedulers
+	KWOK        float64 `json:"kwok"`
+	Clients     float64 `json:"clients"` // this program: all kubelets and kube-proxies
+}
+
+// processorTime returns the processor seconds of the running programs.
+func (s *site) processorTime() (p parts, err error) {
+	times, err := groupTimes()
+	if err != nil {
+		return p, err
+	}
+	of := func(processes ...*kube.Process) (sum float64) {
+		for _, r := range processes {
+			if r != nil {
+				sum += times[r.Group()].Seconds()
+			}
+		}
+		return sum
+	}
+	for _, m := range s.plane.masters {
+		p.API += of(m.running[apiProcess])
+		p.Etcd += of(m.running[etcdProcess], m.running[eventsProcess])
+		p.Controllers += of(m.running[controllerProcess], m.running[schedulerProcess])
+	}
+	p.KWOK, p.Proxy, p.Clients = of(s.plane.kwok), of(s.proxy.process), times[os.Getpid()].Seconds()
+	return p, nil
+}
+
+// per returns the parts since before, divided by seconds: the mean number of busy processors.
+func (p parts) per(before parts, seconds float64) parts {
+	return parts{
+		API: (p.API - before.API) / seconds, Proxy: (p.Proxy - before.Proxy) / seconds, Etcd: (p.Etcd - before.Etcd) / seconds,
+		Controllers: (p.Controllers - before.Controllers) / seconds, KWOK: (p.KWOK - before.KWOK) / seconds, Clients: (p.Clients - before.Clients) / seconds,
+	}
+}
+
+// milliseconds returns a percentile of durations in ms.
+func milliseconds(all []time.Duration, p float64) float64 {
+	return float64(percentile(all, p).Microseconds()) / 1000
+}
+
+// wants reports whether a stage is to run.
+func (o options) wants(stage string) bool { return slices.Contains(o.stages, stage) }
