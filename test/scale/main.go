@@ -130,9 +130,7 @@ func (b *benchmark) runSite(ctx context.Context, r *results) error {
 		return err
 	}
 	defer s.stop()
-	if b.nodes >= r.Nodes {
-		r.Machine, r.Nodes, r.Pods = machine, b.nodes, b.pods
-	}
+	r.addRun(runInfo{Nodes: b.nodes, Pods: b.pods, Stages: b.stages, Machine: machine})
 	return b.measure(ctx, s, r)
 }
 

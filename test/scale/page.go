@@ -20,7 +20,7 @@ func page(r *results) (string, error) {
 	}
 	var b strings.Builder
 	err = tpl.Execute(&b, map[string]any{
-		"r": r, "proxy": proxyTable(r.Proxy), "inflight": inflightTable(r.Inflight), "restarts": restartTable(r.Restarts),
+		"r": r, "runs": runTable(r.Runs), "proxy": proxyTable(r.Proxy), "inflight": inflightTable(r.Inflight), "restarts": restartTable(r.Restarts),
 		"install": installTable(r.Install), "lines": strings.Join(closingLines(r), "\n"), "watches": watchesOfNode,
 	})
 	return b.String(), err
@@ -50,6 +50,14 @@ func rate(v float64) string {
 }
 
 func ms(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+func runTable(runs []runInfo) string {
+	var cells [][]string
+	for _, r := range runs {
+		cells = append(cells, []string{fmt.Sprint(r.Nodes), fmt.Sprint(r.Pods), strings.Join(r.Stages, ", "), r.Machine})
+	}
+	return table([]string{"nodes", "pods", "measured", "machine"}, cells)
+}
 
 func proxyTable(rows []proxyRow) string {
 	var cells [][]string
@@ -127,7 +135,7 @@ func closingLines(r *results) []string {
 	long, both := r.proxyRowOf("haproxy", "10m")
 	if ok && both {
 		lines = append(lines, fmt.Sprintf("scale nodes=%d pods=%d api_p99_ms=%.0f proxy3s_cpu=%.0f proxy10m_cpu=%.0f",
-			r.Nodes, r.Pods, long.P99, 100*short.Processors.API, 100*long.Processors.API))
+			short.Nodes, r.pods(short.Nodes), long.P99, 100*short.Processors.API, 100*long.Processors.API))
 	}
 	for _, row := range r.Install {
 		lines = append(lines, fmt.Sprintf("install%d wall_s=%.1f rss_mb=%.0f sent_mb=%.0f", row.Hosts, row.Wall, row.RSS, row.Sent))

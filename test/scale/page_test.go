@@ -41,7 +41,7 @@ func TestPageIsOfTheResults(t *testing.T) {
 }
 
 func TestClosingLines(t *testing.T) {
-	r := &results{Nodes: 1000, Pods: 10000, Install: []installRow{{Hosts: 1000, Wall: 60.55, RSS: 300, Sent: 174.2}}}
+	r := &results{Runs: []runInfo{{Nodes: 1000, Pods: 10000, Stages: []string{"proxy"}}, {Nodes: 1000, Pods: 5, Stages: []string{"rack"}}}, Install: []installRow{{Hosts: 1000, Wall: 60.55, RSS: 300, Sent: 174.2}}}
 	r.addProxy([]proxyRow{
 		{Proxy: "haproxy", Timeout: "10m", Checks: 1, Nodes: 1000, P99: 31.4, Processors: parts{API: 0.31}},
 		{Proxy: "haproxy", Timeout: "10m", Checks: 1000, Nodes: 1000, Processors: parts{API: 9}},

@@ -10,15 +10,38 @@ import (
 
 // results are the figures of the benchmark, as they are in its results file. Times are in seconds unless the name says otherwise.
 type results struct {
-	Machine  string        `json:"machine"` // date, processors and load before the start
-	Nodes    int           `json:"nodes"`
-	Pods     int           `json:"pods"`
+	Runs     []runInfo     `json:"runs"`
 	Proxy    []proxyRow    `json:"proxy,omitempty"`
 	Inflight []inflightRow `json:"inflight,omitempty"`
 	Restarts []failureRow  `json:"restarts,omitempty"`
 	Rack     *rackResult   `json:"rack,omitempty"`
 	Leader   *leaderResult `json:"leader,omitempty"`
 	Install  []installRow  `json:"install,omitempty"`
+}
+
+// runInfo describes a run that measured some of the stages.
+type runInfo struct {
+	Nodes   int      `json:"nodes"`
+	Pods    int      `json:"pods"`
+	Stages  []string `json:"stages"`
+	Machine string   `json:"machine"` // date, processors and load before the start
+}
+
+// addRun adds a run. It replaces one of as many nodes and the same stages.
+func (r *results) addRun(run runInfo) {
+	r.Runs = slices.DeleteFunc(r.Runs, func(old runInfo) bool { return old.Nodes == run.Nodes && slices.Equal(old.Stages, run.Stages) })
+	r.Runs = append(r.Runs, run)
+	slices.SortStableFunc(r.Runs, func(a, b runInfo) int { return a.Nodes - b.Nodes })
+}
+
+// pods returns the number of pods of the run that measured API proxies with a number of nodes.
+func (r *results) pods(nodes int) int {
+	for _, run := range r.Runs {
+		if run.Nodes == nodes && slices.Contains(run.Stages, "proxy") {
+			return run.Pods
+		}
+	}
+	return 0
 }
 
 // readResults returns the results of a file; none when the file does not exist.
