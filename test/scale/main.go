@@ -125,6 +125,9 @@ func (b *benchmark) runSite(ctx context.Context, r *results) error {
 	}
 	machine := measure.Machine()
 	fmt.Fprintf(b.out, "%d nodes, %d pods; files in %s; %s\n", b.nodes, b.pods, dir, machine)
+	if err := mountProc(); err != nil {
+		return err
+	}
 	s, err := b.startSite(ctx, dir)
 	if err != nil {
 		return err

@@ -10,15 +10,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// insideVariable is set in the environment of the process in the benchmark's own network namespace.
+// insideVariable is set in the environment of the process in the benchmark's own namespaces.
 const insideVariable = "DEPLOYER_SCALE_INSIDE"
 
 func insideNamespace() bool { return os.Getenv(insideVariable) != "" }
 
-// runInNamespace runs this program again with the same arguments in a network namespace of its own,
-// which has loopback only. A cancelled ctx interrupts it.
+// runInNamespace runs this program again with the same arguments in namespaces of its own: a network that has
+// loopback only, and processes that end with it, however it ends. A cancelled ctx interrupts it.
 func runInNamespace(ctx context.Context) error {
 	// The signal of a parent's death is that of the thread that started the child.
 	runtime.LockOSThread()
@@ -26,17 +28,31 @@ func runInNamespace(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), insideVariable+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS,
+		Pdeathsig:  syscall.SIGKILL, Setpgid: true,
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err := cmd.Run()
 	if errors.Is(err, syscall.EPERM) {
-		return fmt.Errorf("creating a network namespace: %w; run the benchmark as root", err)
+		return fmt.Errorf("creating namespaces: %w; run the benchmark as root", err)
 	}
 	return err
 }
 
-// network is a bridge in the namespace of the benchmark, and a namespace for each master. Namespaces have
-// no names, so that nothing of them stays when the benchmark is killed.
+// mountProc mounts the /proc of the process namespace, for this program and its children only.
+func mountProc() error {
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	return nil
+}
+
+// network is a bridge in the namespace of the benchmark, and a namespace for each master. They have no names,
+// and end with the processes in them.
 type network struct {
 	holders []*exec.Cmd // programs that do nothing, in the namespaces of the masters
 }

@@ -92,8 +92,12 @@ func inflightTable(rows []inflightRow) string {
 func restartTable(rows []failureRow) string {
 	var cells [][]string
 	for _, r := range rows {
+		steady := fmt.Sprintf("%.0f", r.Steady)
+		if r.Unsteady {
+			steady = "more than " + steady
+		}
 		cells = append(cells, []string{
-			r.What, fmt.Sprint(r.Nodes), fmt.Sprintf("%.0f", r.Down), fmt.Sprintf("%.0f", r.Steady), ms(r.Longest), fmt.Sprintf("%d of %d", r.Failed, r.Calls),
+			r.What, fmt.Sprint(r.Nodes), fmt.Sprintf("%.0f", r.Down), steady, ms(r.Longest), fmt.Sprintf("%d of %d", r.Failed, r.Calls),
 			fmt.Sprint(r.Handshakes), fmt.Sprint(r.Lists), fmt.Sprint(r.Late), fmt.Sprint(r.NotReady),
 		})
 	}
