@@ -25,12 +25,15 @@ type installRow struct {
 // documentation has 2049, 3922 and 13065 s for the last three.
 var kargo = []struct{ hosts, minutes float64 }{{10, 15}, {50, 35}, {150, 65}, {350, 220}}
 
-// readFleet reads the closing lines of bench-fleet, `fleet hosts=.. wall_s=.. ...`, from its output.
-func readFleet(r io.Reader) ([]installRow, error) {
-	var rows []installRow
+// readFleet reads the closing lines of bench-fleet, `fleet hosts=.. wall_s=.. ...`, from its output, and the end of
+// its first line, which describes the machine.
+func readFleet(r io.Reader) (rows []installRow, machine string, err error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		words, ok := strings.CutPrefix(lines.Text(), "fleet ")
+		if _, after, first := strings.Cut(lines.Text(), "; "); first && machine == "" {
+			machine = after
+		}
 		if !ok {
 			continue
 		}
@@ -39,13 +42,13 @@ func readFleet(r io.Reader) ([]installRow, error) {
 			name, text, _ := strings.Cut(word, "=")
 			value, err := strconv.ParseFloat(text, 64)
 			if err != nil {
-				return nil, fmt.Errorf("figure %s of bench-fleet: %w", word, err)
+				return nil, "", fmt.Errorf("figure %s of bench-fleet: %w", word, err)
 			}
 			values[name] = value
 		}
 		for _, name := range []string{"hosts", "wall_s", "rss_mb", "sent_mb", "second_s", "one_host_s", "cpu_s"} {
 			if _, ok := values[name]; !ok {
-				return nil, fmt.Errorf("the line of bench-fleet has no %s: %s", name, lines.Text())
+				return nil, "", fmt.Errorf("the line of bench-fleet has no %s: %s", name, lines.Text())
 			}
 		}
 		rows = append(rows, installRow{
@@ -54,17 +57,22 @@ func readFleet(r io.Reader) ([]installRow, error) {
 		})
 	}
 	if len(rows) == 0 && lines.Err() == nil {
-		return nil, fmt.Errorf("there is no closing line of bench-fleet")
+		return nil, "", fmt.Errorf("there is no closing line of bench-fleet")
 	}
-	return rows, lines.Err()
+	return rows, machine, lines.Err()
 }
 
-// readFleetFile reads the output of bench-fleet from a file.
-func readFleetFile(path string) ([]installRow, error) {
+// addFleet adds the figures of bench-fleet from a file with its output.
+func (r *results) addFleet(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	return readFleet(f)
+	rows, machine, err := readFleet(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r.Install, r.InstallMachine = rows, machine
+	return nil
 }

@@ -98,7 +98,7 @@ func (b *benchmark) run(ctx context.Context) error {
 		return err
 	}
 	if b.fleet != "" {
-		if r.Install, err = readFleetFile(b.fleet); err != nil {
+		if err := r.addFleet(b.fleet); err != nil {
 			return err
 		}
 	}

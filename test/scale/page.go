@@ -110,7 +110,7 @@ func installTable(rows []installRow) string {
 		published := ""
 		for _, k := range kargo {
 			if int(k.hosts) == r.Hosts {
-				published = fmt.Sprintf("%.0f", k.minutes*60)
+				published = fmt.Sprintf("%.0f", k.minutes)
 			}
 		}
 		cells = append(cells, []string{
@@ -118,7 +118,7 @@ func installTable(rows []installRow) string {
 			fmt.Sprintf("%.0f", r.RSS), fmt.Sprintf("%.0f", r.Sent), published,
 		})
 	}
-	return table([]string{"hosts", "first run s", "second run s", "one host of them s", "controller cpu s", "memory MB", "sent MB", "Kargo's install s"}, cells)
+	return table([]string{"hosts", "first run s", "second run s", "one host of them s", "controller cpu s", "memory MB", "sent MB", "Kargo's install, minutes"}, cells)
 }
 
 // proxyRowOf returns the row of the largest number of nodes with a timeout, without the checks of others.

@@ -63,16 +63,16 @@ func TestClosingLines(t *testing.T) {
 }
 
 func TestReadFleet(t *testing.T) {
-	const output = `some text
+	const output = `300 steps on each host, round trips of 20ms; 2026-11-28, 2 processors
 fleet hosts=10 wall_s=1.5 rss_mb=60 one_host_s=0.5 second_s=0.7 cpu_s=0.4 sent_mb=2.0 busy=10
 fleet hosts=1000 wall_s=60.5 rss_mb=300 one_host_s=0.8 second_s=25.7 cpu_s=34.7 sent_mb=174.0 busy=50
 `
-	rows, err := readFleet(strings.NewReader(output))
-	if err != nil || len(rows) != 2 || rows[1] != (installRow{Hosts: 1000, Wall: 60.5, RSS: 300, Sent: 174, Second: 25.7, OneHost: 0.8, CPU: 34.7}) {
-		t.Errorf("got %+v, %v", rows, err)
+	rows, machine, err := readFleet(strings.NewReader(output))
+	if err != nil || machine != "2026-11-28, 2 processors" || len(rows) != 2 || rows[1] != (installRow{Hosts: 1000, Wall: 60.5, RSS: 300, Sent: 174, Second: 25.7, OneHost: 0.8, CPU: 34.7}) {
+		t.Errorf("got %+v, %q, %v", rows, machine, err)
 	}
 	for _, bad := range []string{"", "fleet hosts=10 wall_s=1.5\n", "fleet hosts=ten\n"} {
-		if _, err := readFleet(strings.NewReader(bad)); err == nil {
+		if _, _, err := readFleet(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q is not an error", bad)
 		}
 	}

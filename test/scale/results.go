@@ -10,13 +10,14 @@ import (
 
 // results are the figures of the benchmark, as they are in its results file. Times are in seconds unless the name says otherwise.
 type results struct {
-	Runs     []runInfo     `json:"runs"`
-	Proxy    []proxyRow    `json:"proxy,omitempty"`
-	Inflight []inflightRow `json:"inflight,omitempty"`
-	Restarts []failureRow  `json:"restarts,omitempty"`
-	Rack     *rackResult   `json:"rack,omitempty"`
-	Leader   *leaderResult `json:"leader,omitempty"`
-	Install  []installRow  `json:"install,omitempty"`
+	Runs           []runInfo     `json:"runs"`
+	Proxy          []proxyRow    `json:"proxy,omitempty"`
+	Inflight       []inflightRow `json:"inflight,omitempty"`
+	Restarts       []failureRow  `json:"restarts,omitempty"`
+	Rack           *rackResult   `json:"rack,omitempty"`
+	Leader         *leaderResult `json:"leader,omitempty"`
+	Install        []installRow  `json:"install,omitempty"`
+	InstallMachine string        `json:"install_machine,omitempty"`
 }
 
 // runInfo describes a run that measured some of the stages.

@@ -215,11 +215,13 @@ func (s *site) processorTime() (p parts, err error) {
 	return p, nil
 }
 
-// per returns the parts since before, divided by seconds: the mean number of busy processors.
+// per returns the parts since before, divided by seconds: the mean number of busy processors. A program
+// that was started again in between counts from then on, and not at all when it had used more before.
 func (p parts) per(before parts, seconds float64) parts {
+	used := func(after, before float64) float64 { return max(after-before, 0) / seconds }
 	return parts{
-		API: (p.API - before.API) / seconds, Proxy: (p.Proxy - before.Proxy) / seconds, Etcd: (p.Etcd - before.Etcd) / seconds,
-		Controllers: (p.Controllers - before.Controllers) / seconds, KWOK: (p.KWOK - before.KWOK) / seconds, Clients: (p.Clients - before.Clients) / seconds,
+		API: used(p.API, before.API), Proxy: used(p.Proxy, before.Proxy), Etcd: used(p.Etcd, before.Etcd),
+		Controllers: used(p.Controllers, before.Controllers), KWOK: used(p.KWOK, before.KWOK), Clients: used(p.Clients, before.Clients),
 	}
 }
 
