@@ -73,14 +73,13 @@ func (p *Process) Stop() {
 	select {
 	case <-p.done:
 	case <-time.After(stopTime):
-		_ = p.cmd.Process.Kill()
-		<-p.done
+		p.Kill()
 	}
 }
 
-// Kill ends the program at once, as a host that loses its power, and waits for its end.
+// Kill ends the program and its children at once, as a host that loses its power, and waits for its end.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill()
+	_ = syscall.Kill(-p.Group(), syscall.SIGKILL)
 	<-p.done
 }
 
