@@ -25,9 +25,9 @@ type client struct {
 	conns   map[net.Conn]bool
 }
 
-// newClient returns a client with the times of client-go (k8s.io/apimachinery, util/net/http.go,
-// and k8s.io/client-go, transport/cache.go): a connection on which nothing arrives for 30 s is pinged, and given up 15 s later. As in client-go,
-// TLS sessions are not resumed.
+// newClient returns a client with the times of client-go (k8s.io/apimachinery, util/net/http.go, and
+// k8s.io/client-go, transport/cache.go): a connection on which nothing arrives for 30 s is pinged, and
+// given up 15 s later. As in client-go, TLS sessions are not resumed.
 func newClient(address string, config *tls.Config, counters *counters) *client {
 	config = config.Clone()
 	config.ServerName = serverName

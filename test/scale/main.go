@@ -1,8 +1,9 @@
 // Command scale measures the control plane of a large cluster under the load of its nodes: three real
 // API servers with both of their etcd clusters, controller managers and schedulers, with the flags that
-// deployer gives them, behind the API proxy with the configuration that deployer renders. KWOK plays the pods; for each node the program is a
-// client with the watches, the Lease and the reports of a kubelet and a kube-proxy. The benchmark repeats the findings of a report on
-// 1000 nodes from 2016, see docs/scale.md.
+// deployer gives them, behind the API proxy with the configuration that deployer renders. KWOK plays the
+// pods; for each node the program is a client with the watches, the Lease and the reports of a kubelet
+// and a kube-proxy. The benchmark repeats the findings of a report on 1000 nodes from 2016, see
+// docs/scale.md.
 package main
 
 import (

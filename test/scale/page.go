@@ -89,7 +89,7 @@ func inflightTable(rows []inflightRow) string {
 	return table([]string{"reads / writes", "fairness", "served /s", "429 /s", "failed", "p50 ms", "p99 ms", "another user's p50 ms", "p99 ms", "failed calls", "late Leases", "API servers"}, cells)
 }
 
-func restartTable(rows []failureRow) string {
+func restartTable(rows []restartRow) string {
 	var cells [][]string
 	for _, r := range rows {
 		steady := fmt.Sprintf("%.0f", r.Steady)

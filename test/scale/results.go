@@ -13,7 +13,7 @@ type results struct {
 	Runs           []runInfo     `json:"runs"`
 	Proxy          []proxyRow    `json:"proxy,omitempty"`
 	Inflight       []inflightRow `json:"inflight,omitempty"`
-	Restarts       []failureRow  `json:"restarts,omitempty"`
+	Restarts       []restartRow  `json:"restarts,omitempty"`
 	Rack           *rackResult   `json:"rack,omitempty"`
 	Leader         *leaderResult `json:"leader,omitempty"`
 	Install        []installRow  `json:"install,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// failureRow has the figures of API servers that restart.
-type failureRow struct {
+// restartRow has the figures of API servers that restart.
+type restartRow struct {
 	What       string  `json:"what"`
 	Nodes      int     `json:"nodes"`
 	Down       float64 `json:"down"`     // until all API servers are ready again
@@ -31,8 +31,8 @@ const (
 )
 
 // restartStage restarts one API server, then all three.
-func (s *site) restartStage(ctx context.Context) ([]failureRow, error) {
-	var rows []failureRow
+func (s *site) restartStage(ctx context.Context) ([]restartRow, error) {
+	var rows []restartRow
 	for _, c := range []struct {
 		what    string
 		masters []*master
@@ -47,8 +47,8 @@ func (s *site) restartStage(ctx context.Context) ([]failureRow, error) {
 	return rows, nil
 }
 
-func (s *site) restart(ctx context.Context, what string, masters []*master) (failureRow, error) {
-	row := failureRow{What: what, Nodes: len(s.nodes.all)}
+func (s *site) restart(ctx context.Context, what string, masters []*master) (restartRow, error) {
+	row := restartRow{What: what, Nodes: len(s.nodes.all)}
 	s.observer.forget()
 	counted, began := s.nodes.counters.now(), time.Now()
 	ready := make(chan error, 1)
