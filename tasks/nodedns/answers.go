@@ -60,7 +60,7 @@ func (a *Answers) Check(ctx context.Context, sys engine.System) (engine.Change, 
 func (a *Answers) Apply(ctx context.Context, sys engine.System, _ engine.Change) (engine.Output, error) {
 	return nil, poll.Until(ctx, cmp.Or(a.Timeout, time.Minute), tryEvery, func(ctx context.Context) (string, bool, error) {
 		if err := a.try(ctx, sys); err != nil {
-			return err.Error(), false, nil
+			return "", false, poll.Later(err)
 		}
 		return "", true, nil
 	})

@@ -3,6 +3,7 @@
 package dns
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,6 +80,8 @@ func TestNodeLocal(t *testing.T) {
 	}
 }
 
+var errNotReady = errors.New("the cache is not ready")
+
 // nodeCache is a command that prints the process of the cache on a host: the CoreDNS in the host's network.
 const nodeCache = `for p in $(pgrep -x coredns); do [ "$(readlink /proc/$p/ns/net)" = "$(readlink /proc/1/ns/net)" ] && echo $p; done`
 
@@ -88,7 +91,7 @@ func (c *clients) requireCache(node string) {
 	c.Eventually(60*time.Second, "the DNS cache of "+node+" is ready", func() error {
 		out, err := c.SSH(c.T.Context(), node, "curl -fsS http://"+cache+":9255/ready")
 		if err != nil || !strings.Contains(out, "OK") {
-			return fmt.Errorf("%v: %s", err, out)
+			return fmt.Errorf("%s: %w", out, errors.Join(err, errNotReady))
 		}
 		return nil
 	})
