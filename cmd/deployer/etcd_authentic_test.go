@@ -92,6 +92,16 @@ func TestForgedSnapshotIsRefusedByTheRun(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfAHostHasItsMAC: a restore of HOST:PATH reads the MAC that the host has beside the snapshot.
+func TestSnapshotOfAHostHasItsMAC(t *testing.T) {
+	s := newCertifiedSite(t)
+	s.writeHostFile(0, "/etc/systemd/system/etcd.service", "[Service]\n")
+	s.writeHostFile(0, "/srv/saved.db", whole("saved"))
+	s.writeHostFile(0, "/srv/saved.mac", macOf(t, keyring.BackupKey("of somebody else"), "saved", whole("saved"), time.Now()))
+	stdout, stderr := s.deployer(exitRefused, "etcd", "restore", s.fleet.Hosts[0].Name+":/srv/saved.db", "--yes", "--cluster", "prod")
+	requireTexts(t, stderr+stdout, "the snapshot was saved as saved on ", "its MAC is by the key")
+}
+
 // TestListIsComparedOnMasters: the list of a real store is compared with the key of the masters. When
 // no master answers, the list is shown all the same.
 func TestListIsComparedOnMasters(t *testing.T) {

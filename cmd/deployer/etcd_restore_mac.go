@@ -42,7 +42,7 @@ func (o *restoreOptions) loadMAC(ctx context.Context, w io.Writer, c *cluster.Cl
 		if err != nil {
 			return err
 		}
-		if err := o.readMAC(file); err != nil {
+		if err := o.readMAC(strings.TrimSuffix(file, ".db") + snapshot.MACSuffix); err != nil {
 			return err
 		}
 	}
@@ -50,10 +50,10 @@ func (o *restoreOptions) loadMAC(ctx context.Context, w io.Writer, c *cluster.Cl
 	return nil
 }
 
-// readMAC reads the MAC beside a snapshot of this machine. A user may have renamed both files, so
-// the name is not compared; without the file there is no MAC.
+// readMAC reads the file with the MAC of a snapshot on this machine. A user may have renamed both files,
+// so the name is not compared; without the file there is no MAC.
 func (o *restoreOptions) readMAC(file string) error {
-	f, err := os.Open(strings.TrimSuffix(file, ".db") + snapshot.MACSuffix)
+	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
