@@ -39,7 +39,8 @@ func (r *resolver) etcdCalico() *Etcd {
 	e.DataDir, e.Token, e.MetricsURL = s.DataDir, r.spec.Name+"-calico", s.MetricsURL
 	e.Authority, e.User = AuthorityEtcdCalico, EtcdRoot
 	e.CA, e.ClientCert, e.ClientKey = CAPath(AuthorityEtcdCalico), pki(certificateEtcdRoot+".crt"), pki(certificateEtcdRoot+".key")
-	e.Backup = r.spec.Etcd.Backup.onDemand()
+	e.Backup, e.BackupURL = r.spec.Etcd.Backup, r.spec.Etcd.Backup.url()
+	e.Backup.Recipients = []string{} // the keys are saved with the cluster's own etcd
 	return &e
 }
 

@@ -127,6 +127,13 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 			if len(c.Etcd.Backup.Recipients) > 0 {
 				deployer = append(deployer, "etcd-backup-keys.age")
 			}
+			if n.EtcdCalico != nil {
+				deployer = append(deployer, "etcd-calico-backup.sh")
+				units, timers = append(units, "deployer-etcd-calico-backup.service"), append(timers, "deployer-etcd-calico-backup.timer")
+				if c.Etcd.BackupURL != "" {
+					deployer = append(deployer, "etcd-calico-backup-copy.sh")
+				}
+			}
 		}
 	}
 	return []Owned{

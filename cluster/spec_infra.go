@@ -13,7 +13,7 @@ type EtcdSpec struct {
 	AutoCompactionMode      string        `yaml:"auto_compaction_mode" enum:"periodic,revision" default:"periodic" doc:"Whether auto_compaction_retention is a time or a number of revisions."`
 	AutoCompactionRetention string        `yaml:"auto_compaction_retention" default:"0" doc:"History that etcd's own compaction keeps, as a time or a number of revisions; 0 turns it off, because the API server compacts every five minutes."`
 	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"URL on which members serve metrics and health without a client certificate."`
-	Backup                  EtcdBackup    `yaml:"backup" doc:"Snapshots that the members save by themselves."`
+	Backup                  EtcdBackup    `yaml:"backup" doc:"Snapshots that the members save by themselves, of the cluster's own etcd and, with network.calico.datastore: etcd, of Calico's."`
 	Events                  EventsSpec    `yaml:"events" doc:"An etcd cluster of its own for Kubernetes' events."`
 	AllowEven               bool          `yaml:"allow_even" default:"false" doc:"Accept an even number of members, which tolerates no more failures than one member less."`
 }

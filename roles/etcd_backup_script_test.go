@@ -261,3 +261,39 @@ func TestEtcdBackupScriptOnAFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestEtcdBackupScriptOfCalico: the script of Calico's etcd asks its members with its own certificate, and
+// saves an authentic snapshot without keys, under a name that no snapshot of the cluster's own etcd has.
+func TestEtcdBackupScriptOfCalico(t *testing.T) {
+	t.Parallel()
+	files := newSite(t, "calico-etcd").files(t, "e1")
+	dir := t.TempDir()
+	bin, snapshots, own := filepath.Join(dir, "bin"), filepath.Join(dir, "snapshots"), filepath.Join(dir, "own.age")
+	status := strings.NewReplacer("https://10.0.0.11:2379", "https://10.0.2.1:2579").Replace(state("m1", true, false))
+	for file, text := range map[string]string{
+		"bin/etcdctl": strings.Replace(fakeEtcdctl, "case", `echo "$*" >> "$STATES.calls"`+"\ncase", 1), "bin/etcdutl": fakeEtcdutl, "states": status, "member/snap/db": "data", "own.age": "# Written by deployer.\nsealed\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := strings.NewReplacer(append(authenticator(t, files), "/var/lib/deployer/etcd-calico-snapshots", snapshots, "/usr/local/bin", bin, "/etc/deployer/etcd-backup-keys.age", own, "'/srv/etcd-calico'", "'"+dir+"'")...).
+		Replace(files["/etc/deployer/etcd-calico-backup.sh"])
+	run := exec.Command("/bin/sh", "-c", script)
+	run.Env = append(os.Environ(), "STATES="+filepath.Join(dir, "states"))
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	saved, _ := filepath.Glob(filepath.Join(snapshots, "scheduled-calico-*-e1.db"))
+	if keys, _ := filepath.Glob(filepath.Join(snapshots, "*.age")); len(saved) != 1 || len(keys) > 0 {
+		t.Fatalf("snapshots %q, keys %q", saved, keys)
+	}
+	requireAuthentic(t, saved[0], "")
+	calls, err := os.ReadFile(filepath.Join(dir, "states.calls"))
+	if err != nil || strings.Contains(string(calls), "healthcheck-client") || !strings.Contains(string(calls), "--endpoints=https://10.0.2.1:2579,https://10.0.2.2:2579") {
+		t.Errorf("%v\n%s", err, calls)
+	}
+}

@@ -73,7 +73,7 @@ func readable(file, text string) error {
 		return networkList(text)
 	case ext == ".toml":
 		return toml.Unmarshal([]byte(text), &map[string]any{})
-	case strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-backup."): // of the module timer
+	case strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-backup."), strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-calico-backup."): // of the module timer
 		return nil
 	case ext == ".service":
 		return unitFile(text)

@@ -49,7 +49,7 @@ func newStatusCommand(e env) *cobra.Command {
 
 func printStatus(w io.Writer, c *cluster.Cluster, hosts []string, rows []report.Row) error {
 	fmt.Fprintf(w, "cluster %s  Kubernetes %s  API %s\n", c.Name, c.Versions.Kubernetes, c.API.External)
-	for _, check := range []string{"etcd leader", "etcd members", "etcd alarms", "etcd-events leader", "etcd-events members", "etcd-events alarms", "etcd-calico leader", "etcd-calico members", "etcd-calico alarms", "etcd backup", "deployment coredns"} {
+	for _, check := range []string{"etcd leader", "etcd members", "etcd alarms", "etcd-events leader", "etcd-events members", "etcd-events alarms", "etcd-calico leader", "etcd-calico members", "etcd-calico alarms", "etcd backup", "etcd-calico backup", "deployment coredns"} {
 		for _, r := range rows {
 			if r.Check == check {
 				fmt.Fprintf(w, "%s: %s\n", check, r.Detail)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"deployer/cluster"
 	"deployer/engine"
 	"deployer/tasks/control/actionctx"
 	"deployer/tasks/control/report"
@@ -16,20 +17,21 @@ import (
 // of etcd have saved by themselves, its copy in the object store, and units that have failed.
 // Problems are rows of the output, as those of `verify_etcd`.
 type Backups struct {
-	Found string `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered their timers and snapshots (role etcd-backup-state)." required:"true"`
+	Target `yaml:",inline"`
+	Found  string `yaml:"found" rule:"variable" doc:"Name under which the etcd hosts registered their timers and snapshots (role etcd-backup-state)." required:"true"`
 }
 
 // Check returns the rows.
 func (b *Backups) Check(_ context.Context, actx engine.ActionContext) (engine.Change, error) {
-	c, err := actionctx.Cluster(actx)
+	e, err := b.resolve(actx)
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if !c.Etcd.Backup.Scheduled() {
-		return engine.NoChange(report.Output([]report.Row{report.Skip(checkBackup, "", "cluster.etcd.backup.schedule is never")})), nil
+	rows := backups{name: nameOrOwn(b.Cluster), store: e.BackupURL}
+	if !e.Backup.Scheduled() {
+		return engine.NoChange(report.Output([]report.Row{report.Skip(rows.name+checkBackup, "", "cluster.etcd.backup.schedule is never")})), nil
 	}
-	var members []memberBackups
-	for _, h := range Hosts(c.Etcd) {
+	for _, h := range Hosts(e) {
 		out := actionctx.Registered(actx, h.Name, b.Found)
 		text, ok := out["stdout"].(string)
 		if !ok {
@@ -39,9 +41,9 @@ func (b *Backups) Check(_ context.Context, actx engine.ActionContext) (engine.Ch
 		if err != nil {
 			return engine.Change{}, err
 		}
-		members = append(members, m)
+		rows.members = append(rows.members, m)
 	}
-	return engine.NoChange(report.Output(backupRows(members, c.Etcd.BackupURL))), nil
+	return engine.NoChange(report.Output(rows.rows())), nil
 }
 
 // Apply is never needed.
@@ -49,12 +51,22 @@ func (*Backups) Apply(context.Context, engine.ActionContext, engine.Change) (eng
 	return nil, nil
 }
 
-// The names of the checks.
+// The names of the checks after that of the etcd cluster.
 const (
-	checkBackup      = "etcd backup"       // of the cluster
-	checkBackupTimer = "etcd backup timer" // of a member
-	checkBackupCopy  = "etcd backup copy"  // of a member with snapshots, where there is an object store
+	checkBackup      = " backup"       // of the cluster
+	checkBackupTimer = " backup timer" // of a member
+	checkBackupCopy  = " backup copy"  // of a member with snapshots, where there is an object store
 )
+
+// backups are the scheduled backups of an etcd cluster.
+type backups struct {
+	name    string          // of the etcd cluster
+	store   string          // URL of the object store; empty for none
+	members []memberBackups // that have answered
+}
+
+// unit returns the name of the units of the members, without its suffix.
+func (b backups) unit() string { return "deployer-" + b.name + "-backup" }
 
 // memberBackups has the snapshots that a member has saved by itself. Times are those of its host's clock.
 type memberBackups struct {
@@ -119,44 +131,48 @@ func parseBackups(host, text string) (memberBackups, error) {
 	return m, nil
 }
 
-// backupRows returns the rows of the scheduled backups of the members that answered: a row for the whole
-// cluster, and one or two for each member. One member saves at a time, so the newest snapshot
-// of all is that of the cluster. It is too old when more than two intervals have passed. store
-// is the URL of the object store; empty for none.
-func backupRows(members []memberBackups, store string) []report.Row {
+// rows returns a row for the whole etcd cluster, and one or two for each member. One member saves at a
+// time, so the newest snapshot of all is that of the cluster. It is too old when more than two intervals
+// have passed.
+func (b backups) rows() []report.Row {
 	var newest *savedSnapshot
 	var of memberBackups
-	for _, m := range members {
+	for _, m := range b.members {
 		if m.newest != nil && (newest == nil || m.newest.at.After(newest.at)) {
 			newest, of = m.newest, m
 		}
 	}
-	if len(members) == 0 {
-		return []report.Row{report.Bad(checkBackup, "", "no etcd host has reported its snapshots")}
+	if len(b.members) == 0 {
+		return []report.Row{report.Bad(b.name+checkBackup, "", "no etcd host has reported its snapshots")}
 	}
-	rows := []report.Row{clusterBackup(members, of, newest)}
-	for _, m := range members {
-		rows = append(rows, m.timerRow(newest))
-		if store != "" && m.newest != nil {
-			rows = append(rows, m.copyRow(store))
+	rows := []report.Row{b.clusterRow(of, newest)}
+	for _, m := range b.members {
+		rows = append(rows, b.timerRow(m, newest))
+		if b.store != "" && m.newest != nil {
+			rows = append(rows, b.copyRow(m))
 		}
 	}
 	return rows
 }
 
-func clusterBackup(members []memberBackups, of memberBackups, newest *savedSnapshot) report.Row {
-	const advice = "look at journalctl -u deployer-etcd-backup on the etcd hosts; deployer etcd backup saves a snapshot now"
+// clusterRow reports the newest snapshot, which is of a member; nil for none.
+func (b backups) clusterRow(of memberBackups, newest *savedSnapshot) report.Row {
+	check := b.name + checkBackup
+	advice := "look at journalctl -u " + b.unit() + " on the etcd hosts; deployer etcd backup saves a snapshot now"
+	if b.name == cluster.EtcdCalico {
+		advice += ", with --calico"
+	}
 	if newest == nil {
-		first := members[0]
-		for _, m := range members {
+		first := b.members[0]
+		for _, m := range b.members {
 			if !m.since.IsZero() && m.since.Before(first.since) {
 				first = m
 			}
 		}
 		if first.interval > 0 && !first.since.IsZero() && first.now.Sub(first.since) > 2*first.interval {
-			return report.Bad(checkBackup, "", "no scheduled snapshot was ever saved, and one is due every %s", Span(first.interval)).Advised(advice)
+			return report.Bad(check, "", "no scheduled snapshot was ever saved, and one is due every %s", Span(first.interval)).Advised(advice)
 		}
-		return report.Skip(checkBackup, "", "no scheduled snapshot was due yet")
+		return report.Skip(check, "", "no scheduled snapshot was due yet")
 	}
 	age := of.now.Sub(newest.at)
 	text := fmt.Sprintf("%s on %s, %.1f MiB, %s old", newest.name, of.host, float64(newest.bytes)/(1<<20), Span(age))
@@ -164,33 +180,35 @@ func clusterBackup(members []memberBackups, of memberBackups, newest *savedSnaps
 		text += "; one is due every " + Span(of.interval)
 	}
 	if of.interval > 0 && age > 2*of.interval {
-		return report.Bad(checkBackup, "", "the last snapshot is older than two intervals: %s", text).Advised(advice)
+		return report.Bad(check, "", "the last snapshot is older than two intervals: %s", text).Advised(advice)
 	}
-	return report.OK(checkBackup, "", "%s", text)
+	return report.OK(check, "", "%s", text)
 }
 
 // timerRow reports the timer and the last run of the service. A failure counts until some
 // member has saved a newer snapshot.
-func (m memberBackups) timerRow(newest *savedSnapshot) report.Row {
+func (b backups) timerRow(m memberBackups, newest *savedSnapshot) report.Row {
+	check := b.name + checkBackupTimer
 	switch {
 	case m.timer != "active":
-		return report.Bad(checkBackupTimer, m.host, "the timer deployer-etcd-backup is %s", m.timer).Advised("deployer install starts it")
+		return report.Bad(check, m.host, "the timer %s is %s", b.unit(), m.timer).Advised("deployer install starts it")
 	case m.result != "success" && (newest == nil || !newest.at.After(m.ended)):
-		return report.Bad(checkBackupTimer, m.host, "the last run failed (%s): its snapshot was not saved, or not copied", m.result).
-			Advised("look at journalctl -u deployer-etcd-backup on the host; systemctl start deployer-etcd-backup repeats it")
+		return report.Bad(check, m.host, "the last run failed (%s): its snapshot was not saved, or not copied", m.result).
+			Advised("look at journalctl -u " + b.unit() + " on the host; systemctl start " + b.unit() + " repeats it")
 	case m.ended.IsZero():
-		return report.OK(checkBackupTimer, m.host, "active; it has not run since the host started")
+		return report.OK(check, m.host, "active; it has not run since the host started")
 	}
-	return report.OK(checkBackupTimer, m.host, "active; the last run was %s ago", Span(m.now.Sub(m.ended)))
+	return report.OK(check, m.host, "active; the last run was %s ago", Span(m.now.Sub(m.ended)))
 }
 
 // copyRow reports whether the newest snapshot of a member is in the object store.
-func (m memberBackups) copyRow(store string) report.Row {
+func (b backups) copyRow(m memberBackups) report.Row {
+	check := b.name + checkBackupCopy
 	if !m.newest.stored {
-		return report.Bad(checkBackupCopy, m.host, "%s is not in %s", m.newest.name, store).
-			Advised("look at journalctl -u deployer-etcd-backup on the host; the next run copies it, systemctl start deployer-etcd-backup at once")
+		return report.Bad(check, m.host, "%s is not in %s", m.newest.name, b.store).
+			Advised("look at journalctl -u " + b.unit() + " on the host; the next run copies it, systemctl start " + b.unit() + " at once")
 	}
-	return report.OK(checkBackupCopy, m.host, "%s is in %s", m.newest.name, store)
+	return report.OK(check, m.host, "%s is in %s", m.newest.name, b.store)
 }
 
 // Span formats a duration in its largest units: 45m, 6h, 2d3h.

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestBackupRows(t *testing.T) {
 				members = append(members, m)
 			}
 		}
-		rows := backupRows(members, tt.store)
+		rows := backups{"etcd", tt.store, members}.rows()
 		shown := report.Problems(rows)
 		if len(shown) == 0 {
 			shown = rows[:1]
@@ -98,5 +99,28 @@ func TestReportsOfMembersThatAreDamaged(t *testing.T) {
 		if _, err := parseBackups("m1", text); err == nil || !strings.Contains(err.Error(), "reading the snapshots of m1") {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestBackupsOfCalico: rows and advice name the etcd cluster.
+func TestBackupsOfCalico(t *testing.T) {
+	t.Parallel()
+	m, err := parseBackups("m1", reportOfMember("result exit-code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range report.Problems(backups{"etcd-calico", "", []memberBackups{m}}.rows()) {
+		got = append(got, row.Check+": "+row.Fix)
+	}
+	want := []string{
+		"etcd-calico backup: look at journalctl -u deployer-etcd-calico-backup on the etcd hosts; deployer etcd backup saves a snapshot now, with --calico",
+		"etcd-calico backup timer: look at journalctl -u deployer-etcd-calico-backup on the host; systemctl start deployer-etcd-calico-backup repeats it",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if _, err := (&Backups{Target: Target{Cluster: "etcd-calico"}, Found: "backups"}).Check(t.Context(), run(t, newFake("m1"), "m1", nil)); err == nil || !strings.Contains(err.Error(), "no etcd cluster") {
+		t.Errorf("a cluster without it: %v", err)
 	}
 }
