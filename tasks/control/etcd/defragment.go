@@ -9,7 +9,6 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
-	"deployer/tasks/poll"
 )
 
 // Defragment is the action `etcd_defragment`: it rewrites the database files of members,
@@ -27,11 +26,9 @@ type Defragment struct {
 	Timeout time.Duration `yaml:"timeout" range:"1ms.." doc:"Maximum time for one member; default 5m."`
 }
 
-// NewDefragment returns the action with its defaults. The pause is that of OpenShift's
-// cluster-etcd-operator (pkg/operator/defragcontroller); etcd needs about 10 s for each GiB
-// of data.
+// NewDefragment returns the action with its defaults.
 func NewDefragment() *Defragment {
-	return &Defragment{Pause: 36 * time.Second, Timeout: 5 * time.Minute}
+	return &Defragment{Pause: DefragPause, Timeout: DefragTimeout}
 }
 
 // Check returns the members that would be defragmented.
@@ -42,7 +39,7 @@ func (d *Defragment) Check(ctx context.Context, actx engine.ActionContext) (engi
 	}
 	survey := Take(ctx, open, hosts)
 	states := survey.States(hosts)
-	full := noSpace(ctx, open, survey, hosts)
+	full := NoSpace(ctx, open, survey, hosts)
 	order, err := cluster.EtcdDefragOrder(states, d.All || full)
 	if err != nil {
 		return engine.Change{}, fmt.Errorf("no member is defragmented: %w; repair etcd first", err)
@@ -70,106 +67,15 @@ func (d *Defragment) Apply(ctx context.Context, actx engine.ActionContext, _ eng
 	if err != nil {
 		return nil, err
 	}
-	var freed int64
-	done, pause := map[string]bool{}, d.Pause
-	survey := Take(ctx, open, hosts)
-	full := noSpace(ctx, open, survey, hosts)
-	if full {
-		pause = 0 // no client can write, so each second counts
-		if err := d.compact(ctx, open, survey, hosts, actx.Progress); err != nil {
-			return nil, err
-		}
+	done, freed, err := Defragmentation{All: d.All, Pause: d.Pause, Timeout: d.Timeout}.Run(ctx, open, hosts, actx.Progress)
+	if err != nil {
+		return nil, err
 	}
-	for {
-		survey := Take(ctx, open, hosts)
-		states := survey.States(hosts)
-		order, err := cluster.EtcdDefragOrder(states, d.All || full)
-		if err != nil {
-			return nil, fmt.Errorf("%d members were defragmented: %w", len(done), err)
-		}
-		order = slices.DeleteFunc(order, func(host string) bool { return done[host] })
-		if len(order) == 0 {
-			break
-		}
-		if len(done) > 0 && pause > 0 {
-			actx.Progress(fmt.Sprintf("%s before member %s", pause, order[0]))
-			if err := poll.Sleep(ctx, pause); err != nil {
-				return nil, err
-			}
-		}
-		// The order is computed anew for each member, because the leader may have changed.
-		i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == order[0] })
-		before := survey.Hosts[order[0]].Status.DBSize
-		actx.Progress("defragmenting member " + order[0])
-		if err := d.one(ctx, open, hosts, hosts[i]); err != nil {
-			return nil, err
-		}
-		done[order[0]] = true
-		after, _ := look(ctx, open, hosts[i].Name, hosts[i].Address)
-		actx.Progress(fmt.Sprintf("member %s: the file had %s and has %s", order[0], Mebibytes(before), Mebibytes(after.Status.DBSize)))
-		freed += max(0, before-after.Status.DBSize)
-	}
-	return engine.Output{"members": len(done), "freed_bytes": freed}, d.disarm(ctx, open, hosts)
+	return engine.Output{"members": done, "freed_bytes": freed}, nil
 }
 
-// compact removes the history before the newest revision.
-func (d *Defragment) compact(ctx context.Context, open Opener, s *Survey, hosts []Host, progress func(string)) error {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	member, err := s.serving(open, hosts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = member.Close() }()
-	status, err := member.Status(ctx)
-	if err != nil {
-		return fmt.Errorf("compacting etcd: %w", err)
-	}
-	progress(fmt.Sprintf("compacting the history before revision %d", status.Revision))
-	if err := member.Compact(ctx, status.Revision); err != nil {
-		return fmt.Errorf("compacting etcd: %w", err)
-	}
-	return nil
-}
-
-// one defragments a member and waits until it serves again.
-func (d *Defragment) one(ctx context.Context, open Opener, hosts []Host, h Host) error {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	member, err := open(h.Name, h.Address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = member.Close() }()
-	if err := member.Defragment(ctx); err != nil {
-		return fmt.Errorf("defragmenting etcd on %s: %w", h.Name, err)
-	}
-	_, err = WaitHealthy(ctx, open, hosts, h, d.Timeout, func(string) {})
-	return err
-}
-
-// disarm ends the NOSPACE alarm, if there is one. disarm fails when a file is not smaller than
-// its quota.
-func (d *Defragment) disarm(ctx context.Context, open Opener, hosts []Host) error {
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	survey := Take(ctx, open, hosts)
-	if !noSpace(ctx, open, survey, hosts) {
-		return nil
-	}
-	if err := cluster.EtcdBelowQuota(survey.States(hosts)); err != nil {
-		return fmt.Errorf("the alarm NOSPACE stays: %w; delete objects (etcd allows it), or raise cluster.etcd.quota_backend_bytes and install, and defragment again", err)
-	}
-	member, err := survey.serving(open, hosts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = member.Close() }()
-	return member.DisarmNoSpace(ctx)
-}
-
-// noSpace reports whether a member has the alarm of a full database.
-func noSpace(ctx context.Context, open Opener, s *Survey, hosts []Host) bool {
+// NoSpace reports whether a member has the alarm of a full database.
+func NoSpace(ctx context.Context, open Opener, s *Survey, hosts []Host) bool {
 	alarms, err := s.alarms(ctx, open, hosts)
 	return err == nil && slices.ContainsFunc(alarms, func(text string) bool { return strings.HasPrefix(text, "NOSPACE ") })
 }
