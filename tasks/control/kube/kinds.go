@@ -115,6 +115,7 @@ func builtinKinds() []kindRow {
 		{"", "v1", "Service", "services", true},
 		{"", "v1", "ServiceAccount", "serviceaccounts", true},
 		{"", "v1", "ConfigMap", "configmaps", true},
+		{"", "v1", "Event", "events", true},
 		{"", "v1", "Secret", "secrets", true},
 		{"", "v1", "Endpoints", "endpoints", true},
 		{"", "v1", "LimitRange", "limitranges", true},

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,6 +96,23 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, namespa
 		return err
 	})
 	return got, err
+}
+
+// PatchStatus sends a strategic merge patch of the status of an object: elements of lists with keys, such
+// as conditions, are merged.
+func (c *Client) PatchStatus(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, patch map[string]any) error {
+	r, err := c.resource(ctx, gvk, namespace)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	return c.retry(ctx, func(ctx context.Context) error {
+		_, err := r.Patch(ctx, name, types.StrategicMergePatchType, text, v1.PatchOptions{FieldManager: Manager}, "status")
+		return err
+	})
 }
 
 // Create creates an object. An object that exists already is no error: an earlier

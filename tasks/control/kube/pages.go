@@ -20,13 +20,18 @@ const largePage = 20
 // page. Fields that T does not have take no memory. A list whose pages have expired begins again, so
 // an object may be visited twice.
 func EachOf[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, visit func(*T)) error {
+	return EachOfPages(ctx, c, resource, largePage, visit)
+}
+
+// EachOfPages is [EachOf] with pages of another size, in objects: for objects that are known to be small.
+func EachOfPages[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, pageSize int, visit func(*T)) error {
 	next := ""
 	for {
 		var page struct {
 			Metadata struct{ Continue string }
 			Items    []T
 		}
-		query := url.Values{"limit": {strconv.Itoa(largePage)}}
+		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 		if next != "" {
 			query.Set("continue", next)
 		}
