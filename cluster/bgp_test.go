@@ -23,7 +23,8 @@ func speakers(masters, minions int) []cluster.Speaker {
 // each node has: a route goes to every neighbour of its origin, and on from a
 // reflector to its clients, or from a client to everyone (RFC 4456, section 6).
 func learns(t cluster.Routes, nodes []cluster.Speaker, down ...string) map[string]map[string]bool {
-	reflector := func(n string) bool { return slices.Contains(t.Reflectors, n) }
+	reflects, isDown := setOf(t.Reflectors), setOf(down)
+	reflector := func(n string) bool { return reflects[n] }
 	client := func(of, n string) bool { return reflector(of) && !reflector(n) }
 	got := map[string]map[string]bool{}
 	for _, s := range nodes {
@@ -33,13 +34,13 @@ func learns(t cluster.Routes, nodes []cluster.Speaker, down ...string) map[strin
 	var queue []update
 	send := func(from, origin string, to func(string) bool) {
 		for _, p := range t.Peers[from] {
-			if p != origin && !slices.Contains(down, p) && to(p) {
+			if p != origin && !isDown[p] && to(p) {
 				queue = append(queue, update{from, p, origin})
 			}
 		}
 	}
 	for _, s := range nodes {
-		if !slices.Contains(down, s.Name) {
+		if !isDown[s.Name] {
 			send(s.Name, s.Name, func(string) bool { return true })
 		}
 	}
@@ -61,12 +62,20 @@ func learns(t cluster.Routes, nodes []cluster.Speaker, down ...string) map[strin
 	return got
 }
 
+func setOf(names []string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
+}
+
 func mustReachAll(t *testing.T, topo cluster.Routes, nodes []cluster.Speaker, down ...string) {
 	t.Helper()
-	got := learns(topo, nodes, down...)
+	got, isDown := learns(topo, nodes, down...), setOf(down)
 	for _, a := range nodes {
 		for _, b := range nodes {
-			if a.Name != b.Name && !slices.Contains(down, a.Name) && !slices.Contains(down, b.Name) && !got[a.Name][b.Name] {
+			if a.Name != b.Name && !isDown[a.Name] && !isDown[b.Name] && !got[a.Name][b.Name] {
 				t.Fatalf("%d nodes, reflectors %v, without %v: %s has no route to %s", len(nodes), topo.Reflectors, down, a.Name, b.Name)
 			}
 		}
