@@ -93,6 +93,8 @@ func (d DNSSpec) withDefaults() DNSSpec {
 	for i := range d.Rewrites {
 		d.Rewrites[i].Match = cmp.Or(d.Rewrites[i].Match, rewriteExact)
 	}
+	// The memory limit of cluster DNS in kubeadm's manifest.
+	d.NodeLocal.MemoryLimit = cmp.Or(d.NodeLocal.MemoryLimit, 170)
 	return d
 }
 

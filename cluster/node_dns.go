@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"cmp"
-	"net/netip"
-)
+import "net/netip"
 
 // NodeLocalDNSSpec is the `cluster.dns.node_local:` section.
 type NodeLocalDNSSpec struct {
@@ -51,7 +48,7 @@ func (s NodeLocalDNSSpec) resolve(family string) NodeLocalDNS {
 	}
 	return NodeLocalDNS{
 		Enabled: s.Enabled, Address: address.String(), Prefix: netip.PrefixFrom(address, address.BitLen()).String(),
-		MemoryLimitMiB: cmp.Or(s.MemoryLimit, 170),
+		MemoryLimitMiB: s.MemoryLimit,
 	}
 }
 
