@@ -14,6 +14,10 @@ GOFLAGS_STATIC := -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 AGENT_INLINED := runtime/... internal/... reflect sync/... bufio bytes strings slices sort hash/... unicode/... \
   encoding/json compress/... crypto/internal/fips140/... github.com/klauspost/...
 AGENT_FLAGS := -trimpath -tags nethttpomithttp2 -ldflags "-s -w" -gcflags=all=-l $(AGENT_INLINED:%=-gcflags=%=)
+# The keeper is for masters, which mostly have the architecture of the controller; for others:
+# make build KEEPER_ARCH="amd64 arm64".
+KEEPER_ARCH ?= $(shell go env GOHOSTARCH)
+KEEPERS := $(KEEPER_ARCH:%=cmd/deployer/agents/deployer-keeper-linux-%.gz)
 AGENTS := cmd/deployer/agents/deployer-agent-linux-amd64.gz cmd/deployer/agents/deployer-agent-linux-arm64.gz
 GO_FILES = $(wildcard $(shell git ls-files -co --exclude-standard '*.go' '*.tmpl' '*.yaml' go.mod go.sum))
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deployer
@@ -54,13 +58,17 @@ help: ## list the targets
 .PHONY: build
 build: bin/deployer ## build bin/deployer with the agents inside
 
-bin/deployer: $(AGENTS) $(GO_FILES)
+bin/deployer: $(AGENTS) $(KEEPERS) $(GO_FILES)
 	CGO_ENABLED=0 go build $(GOFLAGS_STATIC) -o $@ ./cmd/deployer
 
 # The agents travel inside the deployer binary, compressed.
 cmd/deployer/agents/deployer-agent-linux-%.gz: $(GO_FILES) Makefile
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(AGENT_FLAGS) -o bin/deployer-agent-linux-$* ./cmd/deployer-agent
 	go run ./cmd/deployer/agents/pack bin/deployer-agent-linux-$* $@
+
+cmd/deployer/agents/deployer-keeper-linux-%.gz: $(GO_FILES) Makefile
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(GOFLAGS_STATIC) -o bin/deployer-keeper-linux-$* ./cmd/deployer-keeper
+	go run ./cmd/deployer/agents/pack bin/deployer-keeper-linux-$* $@
 
 .PHONY: test-packages
 test-packages:
@@ -213,6 +221,11 @@ e2e-dns: build packages ## cluster DNS and kube-proxy on real hosts, changed whi
 e2e-etcd: build packages ## the etcd cluster of events: installed, broken, restored, moved away and back, beside clients (needs root)
 	bin/deployer artifacts build
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
+
+.PHONY: e2e-keeper
+e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a full etcd, dead keepers (needs root)
+	bin/deployer artifacts build
+	go test -tags lab -count=1 -v -timeout 90m ./test/keeper
 
 # Scenarios for which make e2e-networks has no time.
 E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico

@@ -154,7 +154,7 @@ func masterCertificates(c *Cluster, n Node) []Certificate {
 		super.Orgs = []string{"system:masters"}
 		out = append(out, super)
 	}
-	return out
+	return append(out, keeperCertificates(c)...)
 }
 
 // etcdCertificates returns the certificates of an etcd host. The server certificate has

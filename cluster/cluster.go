@@ -33,6 +33,7 @@ type Cluster struct {
 	Certificates CertificateLifetimes `json:"certificates"`
 	AdminGroup   string               `json:"admin_group"` // group of admin.conf, bound to cluster-admin
 	Rollout      Rollout              `json:"rollout"`
+	Keeper       Keeper               `json:"keeper"`
 	// UnmanagedNodes are patterns of nodes that the inventory does not name and other programs
 	// manage.
 	UnmanagedNodes []string          `json:"unmanaged_nodes"`

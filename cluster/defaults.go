@@ -42,6 +42,7 @@ func (s Spec) WithDefaults() Spec {
 	s.Etcd = s.Etcd.withDefaults()
 	s.LeaderElect = s.LeaderElect.withDefaults()
 	s.Proxy = s.Proxy.withDefaults()
+	s.Keeper = s.Keeper.WithDefaults()
 	s.Network = s.Network.withDefaults()
 	return s
 }

@@ -32,6 +32,9 @@ func healthOf(c *Cluster, n Node) []Health {
 		local("kube-controller-manager", "https", 10257, "/healthz", true)
 		local("kube-scheduler", "https", 10259, "/healthz", true)
 	}
+	if n.RunsAPIServer && c.Keeper.Enabled {
+		out = append(out, Health{Name: "keeper", URL: c.Keeper.Health})
+	}
 	if n.IsNode {
 		out = append(out, Health{Name: "API through " + localAddress, URL: c.API.Local + "/readyz", CA: CAPath(AuthorityCluster)})
 		local("kubelet", "http", 10248, "/healthz", false)
@@ -83,6 +86,9 @@ func unitsOf(c *Cluster, n Node) []string {
 		if c.Network.Plugin == PluginBGP {
 			out = append(out, "deployer-bird.service", "deployer-pods.service")
 		}
+	}
+	if n.RunsAPIServer && c.Keeper.Enabled {
+		out = append(out, unitKeeper)
 	}
 	if n.RunsExternalProxy && !n.IsNode {
 		out = append(out, "deployer-proxy.service")

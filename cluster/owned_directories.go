@@ -86,6 +86,15 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.RunsNodeDNS {
 		units, nodeDNS = append(units, unitNodeDNS), append(nodeDNS, "Corefile")
 	}
+	if n.RunsAPIServer && c.Keeper.Enabled {
+		deployer, units = append(deployer, fileKeeper), append(units, unitKeeper)
+		if c.Keeper.Profiles != "" {
+			deployer = append(deployer, fileProfiles)
+		}
+		if c.Keeper.Replacement != "" {
+			deployer = append(deployer, fileReplacement)
+		}
+	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")

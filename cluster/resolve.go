@@ -109,6 +109,7 @@ func (r *resolver) clusterWide() {
 		Certificates: s.Certificates.resolve(),
 		AdminGroup:   AdminGroup,
 		Rollout:      s.Rollout.resolve(),
+		Keeper:       s.Keeper.resolve(),
 		Hooks:        s.Maintenance.Hooks,
 		Sysctls:      sysctls(s, size),
 		Modules:      []string{"overlay", "br_netfilter"},

@@ -31,6 +31,7 @@ type Spec struct {
 	Unmanaged      []string          `yaml:"unmanaged_nodes" doc:"Nodes of the cluster that the inventory does not name because other programs manage them, such as virtual nodes: names, or patterns with * for any text and ? for one character. All other nodes that the inventory does not name end a run before it changes anything."`
 	Rollout        RolloutSpec       `yaml:"rollout" doc:"How changes reach nodes that are in use: one canary of each role first, then the others."`
 	Maintenance    MaintenanceSpec   `yaml:"maintenance" doc:"Hooks around work on nodes in use."`
+	Keeper         KeeperSpec        `yaml:"keeper" doc:"The keeper, a program on the masters that repairs the cluster between runs."`
 	AllowUntested  bool              `yaml:"allow_untested_versions" default:"false" doc:"Accept versions that are not in the table of tested versions."`
 	AllowSingleRR  bool              `yaml:"allow_single_reflector" default:"false" doc:"Accept a single named route reflector, whose failure cuts the pod network."`
 }

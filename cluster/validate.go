@@ -50,6 +50,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkRegistries()
 	c.checkRollout()
 	c.checkHooks()
+	c.problems = append(c.problems, CheckKeeper(c.spec.Keeper)...)
 	c.checkUnmanagedNodes()
 	c.checkAddons()
 	return c.problems

@@ -80,6 +80,9 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	if h.has(RoleMaster) {
 		out = append(out, port{name: "the controller manager", number: 10257}, port{name: "the scheduler", number: 10259},
 			port{"cluster.api.port", "the API server", c.spec.API.Port})
+		if c.spec.Keeper.Enabled {
+			out = append(out, port{"cluster.keeper.metrics_address", "the keeper's metrics", c.spec.Keeper.port()})
+		}
 	} else if node && !(h.has(RoleProxy) && proxy == c.spec.API.Port) {
 		out = append(out, port{"cluster.api.port", "the local API proxy", c.spec.API.Port})
 	}

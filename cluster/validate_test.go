@@ -80,6 +80,22 @@ var brokenClusters = []struct {
 	{"loopback", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Address = "127.0.0.1" }, "bad-address n2", "cannot be reached"},
 	{"bad taint", func(_ *cluster.Spec, h *[]cluster.Host) { (*h)[4].Taints = []string{"a=b"} }, "bad-taint n2", "key=value:Effect"},
 
+	{"keeper in a hurry", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Interval = time.Second }, "bad-keeper cluster.keeper.interval", "from 5s to 10m"},
+	{"keeper clears nodes that reboot", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Clear.UnknownFor = time.Second }, "bad-keeper cluster.keeper.clear.unknown_for", "from 1m"},
+	{"keeper without a hook", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.Purge.PreRemove = []cluster.KeeperHookSpec{{Name: "storage"}}
+	}, "bad-keeper cluster.keeper.purge", "want command or url"},
+	{"keeper for all pods", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.StuckContainers = []cluster.StuckContainerSpec{{Namespace: "default", Container: "db"}}
+	}, "bad-keeper cluster.keeper.stuck_containers[0].selector", "name labels"},
+	{"keeper that scales nothing", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.Scale = []cluster.ScalePolicySpec{{Kind: "Deployment", Namespace: "default", Selector: "app=x"}}
+	}, "bad-keeper cluster.keeper.scale[0]", "set max or patch"},
+	{"keeper without a port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.MetricsAddress = "127.0.0.1" }, "bad-keeper cluster.keeper.metrics_address", "127.0.0.1:10275"},
+	{"metrics of the keeper on a port in use", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.Enabled, s.Keeper.MetricsAddress = true, "127.0.0.1:10259"
+	}, "port-clash cluster.keeper.metrics_address", "10259"},
+
 	{"no pattern", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"a["} }, "bad-pattern cluster.unmanaged_nodes", "virtual-*"},
 	{"a host as unmanaged", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"n*"} }, "managed-node cluster.unmanaged_nodes", "host n1"},
 	{"a former domain that is none", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.FormerDomains = []string{"Old Domain"} }, "bad-domain cluster.dns.former_domains", "cluster.local"},

@@ -17,6 +17,15 @@ import (
 // built from the embedded agent, so no registry has to offer it.
 const ProbeName = "probe"
 
+// KeeperName is the artifact name of the keeper of masters, which is embedded, too.
+const KeeperName = "keeper"
+
+// KeeperSource has the keepers.
+type KeeperSource interface {
+	// KeeperBinary returns the keeper for an architecture by Go's name (amd64, arm64).
+	KeeperBinary(arch string) ([]byte, error)
+}
+
 // ArtifactsSpec is the section `artifacts` of an inventory.
 type ArtifactsSpec struct {
 	Source        string   `yaml:"source" doc:"Source of binaries and images: upstream, an http(s) address of a mirror, a directory, or a bundle; default upstream."`

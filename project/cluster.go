@@ -42,6 +42,9 @@ func resolveChanged(inv *inventory.Inventory, kubernetes string, offered map[str
 	if err := readRegistryPasswords(inv, &spec, files); err != nil {
 		return nil, err
 	}
+	if err := readKeeperRules(inv, &spec.Keeper, files); err != nil {
+		return nil, err
+	}
 	if err := readProxyCertificate(inv, &spec.Proxy.TLS, files); err != nil {
 		return nil, err
 	}

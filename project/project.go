@@ -38,6 +38,8 @@ type Options struct {
 	Bundle, BundleKey string
 	// Agents provides the agent binaries for hosts.
 	Agents remote.BinarySource
+	// Keepers provides the keepers of masters; may be nil where no cluster is installed.
+	Keepers KeeperSource
 	// Confined is the directory of a revision that nobody has approved. Files outside of it
 	// are not opened, and the lookups file, env and password are not evaluated
 	// (lang.UnknownLookups): what the revision says must not read or write anything else of this

@@ -25,6 +25,7 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
 
+	"deployer/keeper/config"
 	"deployer/project"
 )
 
@@ -63,6 +64,9 @@ func readable(file, text string) error {
 		return kubeconfig(text)
 	case file == "/var/lib/kubelet/config.json":
 		return credentials(text)
+	case file == "/etc/deployer/keeper.yaml":
+		_, err := config.Parse(file, []byte(text))
+		return err
 	case ext == ".yaml":
 		return anyObject(text)
 	case file == "/etc/cni/net.d/10-calico.conflist":

@@ -20,7 +20,7 @@ func newRunner(e env) runs.Runner {
 }
 
 func projectOptions() project.Options {
-	return project.Options{Open: userKeys().Open, Agents: agents.Embedded{}}
+	return project.Options{Open: userKeys().Open, Agents: agents.Embedded{}, Keepers: agents.Embedded{}}
 }
 
 // loadCluster reads an inventory and resolves its cluster.

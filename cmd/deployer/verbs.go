@@ -14,6 +14,8 @@ func verbs(e env) []*cobra.Command {
 		newCertsCommand(e),
 		newEtcdCommand(e),
 		newNetworkCommand(e),
+		newKeeperCommand(e),
+		newNodeCommand(e),
 		newVerifyCommand(e),
 		newStatusCommand(e),
 		newDiagnoseCommand(e),

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"sync"
 
@@ -22,12 +23,14 @@ import (
 type Store struct {
 	resolver    *images.Resolver
 	agents      remote.BinarySource
+	source      project.KeeperSource
 	tagArch     string // the architecture whose agent gives the probe's tag
 	enc         *zstd.Encoder
 	mu          sync.Mutex
 	memory      map[string]memoryBlob // by digest of the plain content
 	memoryBytes int                   // bytes in made
 	probes      map[string]engine.Blob
+	keepers     map[string]engine.Blob
 	files       map[any]*packedFile  // by key of the file
 	temp        map[string]*tempBlob // by digest of the plain content
 }
@@ -48,8 +51,8 @@ func New(p *project.Project) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{resolver: p.Artifacts, agents: p.Agents, tagArch: p.Arch, enc: enc, memory: map[string]memoryBlob{},
-		probes: map[string]engine.Blob{}, files: map[any]*packedFile{}, temp: map[string]*tempBlob{}}, nil
+	return &Store{resolver: p.Artifacts, agents: p.Agents, source: p.Keepers, tagArch: p.Arch, enc: enc, memory: map[string]memoryBlob{},
+		probes: map[string]engine.Blob{}, keepers: map[string]engine.Blob{}, files: map[any]*packedFile{}, temp: map[string]*tempBlob{}}, nil
 }
 
 // AddBlob implements schedule.Blobs.
@@ -82,6 +85,9 @@ func (b *Store) Artifact(ctx context.Context, name, version, arch string) (engin
 	if name == project.ProbeName {
 		return b.probe(arch)
 	}
+	if name == project.KeeperName {
+		return b.keeper(arch)
+	}
 	blob, err := b.resolver.Resolve(ctx, images.Ref{Name: name, Version: version, Arch: arch})
 	if err != nil {
 		return engine.Blob{}, err
@@ -101,6 +107,24 @@ func (b *Store) probe(arch string) (engine.Blob, error) {
 	}
 	blob := engine.Blob{Digest: b.add(image.Archive), Size: int64(len(image.Archive))}
 	b.probes[arch] = blob
+	return blob, nil
+}
+
+func (b *Store) keeper(arch string) (engine.Blob, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if blob, ok := b.keepers[arch]; ok {
+		return blob, nil
+	}
+	if b.source == nil {
+		return engine.Blob{}, errors.New("this program has no keepers")
+	}
+	program, err := b.source.KeeperBinary(arch)
+	if err != nil {
+		return engine.Blob{}, err
+	}
+	blob := engine.Blob{Digest: b.add(program), Size: int64(len(program))}
+	b.keepers[arch] = blob
 	return blob, nil
 }
 

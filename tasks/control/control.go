@@ -18,6 +18,7 @@ import (
 	"deployer/tasks/control/fetch"
 	"deployer/tasks/control/hook"
 	"deployer/tasks/control/inuse"
+	"deployer/tasks/control/keepers"
 	"deployer/tasks/control/keybackup"
 	"deployer/tasks/control/keyring"
 	"deployer/tasks/control/kube"
@@ -114,6 +115,9 @@ func Actions() []engine.Kind {
 		{Name: "kube_cordon", Doc: "Cordons a node, marked as kube_drain does.", New: func() any { return &drain.CordonAction{} }},
 		{Name: "kube_drain", Doc: "Cordons a node and evicts its pods as their PodDisruptionBudgets allow; a drain that cannot be completed is undone.", New: func() any { return drain.NewAction() }},
 		{Name: "kube_uncordon", Doc: "Waits until a node is Ready, and uncordons it if deployer has cordoned it.", New: func() any { return drain.NewUncordonAction() }},
+		{Name: "keeper_state", Doc: "Reads the status of the keepers of the masters, and whether they are paused.", New: func() any { return &keepers.State{} }},
+		{Name: "keeper_pause", Doc: "Makes the keepers of the masters stop acting, or lets them act again.", New: func() any { return &keepers.Pause{} }},
+		{Name: "node_maintenance", Doc: "Marks a node on which somebody works: while its host answers, its pods stay although its kubelet is away.", New: func() any { return &keepers.Maintenance{} }},
 		{Name: "pod_network", Doc: "Looks whether the cluster has a pod network, for inventories with network.plugin: none.", Internal: true, New: func() any { return &kube.PodNetwork{} }},
 		{Name: "nodes_ready", Doc: "Waits until nodes are Ready.", New: func() any { return kube.NewNodesReady() }},
 

@@ -1,5 +1,5 @@
-// Package agents holds the agent binaries that deployer sends to hosts.
-// `make build` builds the binaries; a deployer that was built without make has
+// Package agents holds the programs that deployer sends to hosts: the agents, and the keepers
+// of masters. `make build` builds the binaries; a deployer that was built without make has
 // none and fails with an error when it needs one.
 package agents
 
@@ -23,7 +23,7 @@ type Embedded struct{}
 // AgentBinary returns the agent for an architecture in Go's naming (amd64,
 // arm64).
 func (Embedded) AgentBinary(arch string) ([]byte, error) {
-	f, err := packed(arch)
+	f, err := packed("agent", arch)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func (Embedded) AgentBinary(arch string) ([]byte, error) {
 }
 
 // AgentGzip returns the same agent as a gzip stream, in the form of this binary.
-func (Embedded) AgentGzip(arch string) ([]byte, error) { return packed(arch) }
+func (Embedded) AgentGzip(arch string) ([]byte, error) { return packed("agent", arch) }
 
 // AgentDigest returns the hex SHA-256 of the agent for an architecture, without
 // unpacking it.
 func (Embedded) AgentDigest(arch string) (string, error) {
-	f, err := packed(arch)
+	f, err := packed("agent", arch)
 	if err != nil {
 		return "", err
 	}
@@ -51,10 +51,24 @@ func (Embedded) AgentDigest(arch string) (string, error) {
 	return digest, nil
 }
 
-func packed(arch string) (packing.File, error) {
-	f, err := files.ReadFile("deployer-agent-linux-" + arch + ".gz")
+// KeeperBinary returns the keeper for an architecture in Go's naming.
+func (Embedded) KeeperBinary(arch string) ([]byte, error) {
+	f, err := packed("keeper", arch)
+	if err != nil {
+		return nil, fmt.Errorf("%w KEEPER_ARCH=%s", err, arch)
+	}
+	plain, err := f.Program()
+	if err != nil {
+		return nil, fmt.Errorf("unpacking the keeper for linux/%s: %w", arch, err)
+	}
+	return plain, nil
+}
+
+// packed returns a program, which is an agent or a keeper.
+func packed(program, arch string) (packing.File, error) {
+	f, err := files.ReadFile("deployer-" + program + "-linux-" + arch + ".gz")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("this deployer carries no agent for linux/%s; build it with `make build`", arch)
+		return nil, fmt.Errorf("this deployer carries no %s for linux/%s; build it with make build", program, arch)
 	}
 	return packing.File(f), err
 }

@@ -13,7 +13,7 @@ const maxPacked = 5_000_000
 
 func TestEmbedded(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
-		f, err := packed(arch)
+		f, err := packed("agent", arch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestEmbedded(t *testing.T) {
 }
 
 func TestNoSuchAgent(t *testing.T) {
-	const want = "this deployer carries no agent for linux/mips; build it with `make build`"
+	const want = "this deployer carries no agent for linux/mips; build it with make build"
 	if _, err := (Embedded{}).AgentBinary("mips"); err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The certificates of the keeper.
+const (
+	CertificateKeeper     = "keeper"
+	CertificateKeeperEtcd = "keeper-etcd-client"
+	dirKeeperPKI          = dirPKI + "/keeper"
+	userKeeper            = "deployer:keeper"
+)
+
+// The unit and the configuration of the keeper.
+const (
+	unitKeeper = "deployer-keeper.service"
+	fileKeeper = "keeper.yaml"
+
+	fileProfiles    = "keeper-profiles.yaml"
+	fileReplacement = "keeper-replacement.yaml"
+)
+
+// Keeper is the program on the masters that repairs the cluster between runs.
+type Keeper struct {
+	Enabled bool          `json:"enabled"` // true when the masters run it
+	Health  string        `json:"health"`  // URL on masters that answers with status 200 while its passes end
+	Scale   []KeeperScale `json:"scale"`   // what the keeper may scale, in the order of cluster.keeper.scale
+	// Profiles and Replacement are the contents of the files with rules for the maintenance of nodes; empty: none.
+	Profiles    string         `json:"profiles"`
+	Replacement string         `json:"replacement"`
+	Settings    map[string]any `json:"settings"` // cluster.keeper with every default, as in an inventory
+}
+
+// KeeperScale is the place of objects that the keeper may scale and patch.
+type KeeperScale struct {
+	Namespace string `json:"namespace"` // their namespace
+	Group     string `json:"group"`     // API group of their kind; empty for the core group
+}
+
+// resolve returns the settings for playbooks.
+func (s KeeperSpec) resolve() Keeper {
+	host, port, _ := net.SplitHostPort(s.MetricsAddress) // Validate has checked it
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = localAddress
+	}
+	scale := []KeeperScale{}
+	for _, policy := range s.Scale {
+		group, _, named := strings.Cut(policy.APIVersion, "/")
+		if !named {
+			group = ""
+		}
+		scale = append(scale, KeeperScale{policy.Namespace, group})
+	}
+	return Keeper{Enabled: s.Enabled, Scale: scale, Health: "http://" + net.JoinHostPort(host, port) + "/healthz", Settings: settingsOf(reflect.ValueOf(s)).(map[string]any)}
+}
+
+// fileOf returns the path of a file on masters whose content the inventory has; empty without content.
+func fileOf(content, name string) string {
+	if content == "" {
+		return ""
+	}
+	return dirDeployer + "/" + name
+}
+
+// port returns the port of the metrics; 0 for an address that [CheckKeeper] refuses.
+func (s KeeperSpec) port() int {
+	_, text, _ := net.SplitHostPort(s.MetricsAddress)
+	number, _ := strconv.Atoi(text)
+	return number
+}
+
+// keeperCertificates returns the certificates of the keeper of a master.
+func keeperCertificates(c *Cluster) []Certificate {
+	if !c.Keeper.Enabled {
+		return nil
+	}
+	return []Certificate{
+		leaf(AuthorityCluster, CertificateKeeper, userKeeper, "client").in(dirKeeperPKI),
+		leaf(AuthorityEtcd, CertificateKeeperEtcd, userKeeper, "client").in(dirKeeperPKI),
+	}
+}
+
+// settingsOf returns a section of an inventory as its text would decode: keys as in YAML, durations as
+// texts. Settings without a value are left out.
+func settingsOf(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return settingsOf(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+			if field := v.Field(i); key != "" && !field.IsZero() {
+				out[key] = settingsOf(field)
+			}
+		}
+		return out
+	case reflect.Slice:
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = settingsOf(v.Index(i))
+		}
+		return out
+	}
+	if d, ok := v.Interface().(time.Duration); ok {
+		return d.String()
+	}
+	return v.Interface()
+}
+
+// CheckKeeper returns the settings of the keeper that cannot work, with every default set.
+func CheckKeeper(s KeeperSpec) (out Problems) {
+	const key = "cluster.keeper"
+	add := func(subject, format string, args ...any) {
+		out = append(out, Problem{Code: "bad-keeper", Subject: key + subject, Message: fmt.Sprintf(format, args...)})
+	}
+	// A pass asks every node of a large cluster.
+	between := func(subject string, d, least, most time.Duration) {
+		if d < least || d > most {
+			add(subject, "%s: use a time from %s to %s", d, shortDuration(least), shortDuration(most))
+		}
+	}
+	const day = 24 * time.Hour
+	between(".interval", s.Interval, 5*time.Second, 10*time.Minute)
+	// A node is Unknown 40 s after its last report; less would catch nodes that reboot.
+	between(".clear.unknown_for", s.Clear.UnknownFor, time.Minute, 30*day)
+	between(".clear.terminating_for", s.Clear.TerminatingFor, time.Second, 30*day)
+	between(".purge.unreachable_for", s.Purge.UnreachableFor, 5*time.Minute, 365*day)
+	if s.Purge.MinReadyMasters < 1 {
+		add(".purge.min_ready_masters", "%d: at least one master must be Ready", s.Purge.MinReadyMasters)
+	}
+	if s.Purge.MinReadyMinions < 0 {
+		add(".purge.min_ready_minions", "%d: use 0 or more", s.Purge.MinReadyMinions)
+	}
+	for _, hook := range slices.Concat(s.Purge.PreRemove, s.Purge.PostRemove) {
+		if reason := checkKeeperHook(hook); reason != "" {
+			add(".purge", "hook %q: %s", hook.Name, reason)
+		}
+	}
+	for i, stuck := range s.StuckContainers {
+		between(fmt.Sprintf(".stuck_containers[%d].for", i), stuck.For, 10*time.Second, 30*day)
+		if strings.TrimSpace(stuck.Selector) == "" {
+			add(fmt.Sprintf(".stuck_containers[%d].selector", i), "an empty selector selects all pods of the namespace: name labels")
+		}
+	}
+	for i, policy := range s.Scale {
+		at := fmt.Sprintf(".scale[%d]", i)
+		switch {
+		case strings.TrimSpace(policy.Selector) == "":
+			add(at+".selector", "an empty selector selects all objects of the namespace: name labels")
+		case policy.Max == 0 && len(policy.Patch) == 0:
+			add(at, "the policy has no effect: set max or patch")
+		case policy.Max != 0 && policy.Max < policy.Min:
+			add(at+".max", "%d is less than min %d", policy.Max, policy.Min)
+		}
+	}
+	host, portText, err := net.SplitHostPort(s.MetricsAddress)
+	number, notNumber := strconv.Atoi(portText)
+	if err != nil || notNumber != nil || number < 1 || number > 65535 || host != "" && net.ParseIP(host) == nil {
+		add(".metrics_address", "%q is not an address with a port, such as 127.0.0.1:10275", s.MetricsAddress)
+	}
+	return out
+}
+
+func checkKeeperHook(h KeeperHookSpec) string {
+	address, err := url.Parse(h.URL)
+	switch {
+	case (len(h.Command) == 0) == (h.URL == ""):
+		return "want command or url"
+	case h.URL != "" && (err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https"):
+		return fmt.Sprintf("%q is no http or https URL", h.URL)
+	case h.Timeout < 0:
+		return fmt.Sprintf("timeout %s: want a duration such as 5m", h.Timeout)
+	}
+	return ""
+}

@@ -1,0 +1,123 @@
+package cluster
+
+import "time"
+
+// KeeperSpec is the `cluster.keeper:` section.
+type KeeperSpec struct {
+	Enabled  bool          `yaml:"enabled" default:"false" doc:"Whether each master runs the keeper, a program that repairs the cluster between runs of deployer. Programs and units of the keeper are removed when this becomes false."`
+	DryRun   bool          `yaml:"dry_run" default:"false" doc:"Whether the keeper only says what it would do: in its status, its journal and as events of Kubernetes."`
+	Interval time.Duration `yaml:"interval" default:"15s" doc:"Time between two passes of the keeper."`
+
+	Clear           KeeperClearSpec      `yaml:"clear" doc:"Pods of nodes that are gone."`
+	Purge           KeeperPurgeSpec      `yaml:"purge" doc:"Nodes that are gone for good."`
+	StuckContainers []StuckContainerSpec `yaml:"stuck_containers" doc:"Pods that are deleted when a container of theirs does not become ready again."`
+	Scale           []ScalePolicySpec    `yaml:"scale" doc:"Replicas of objects by the number of Ready nodes, such as a database that is highly available from three nodes on."`
+	Etcd            KeeperEtcdSpec       `yaml:"etcd" doc:"Care for the etcd cluster."`
+
+	// Files with rules for the maintenance of nodes.
+	Profiles    string `yaml:"profiles" doc:"File with maintenance profiles, relative to the inventory, as maintenance-controller has them. Default: none."`
+	Replacement string `yaml:"replacement" doc:"File with the settings of the replacement of nodes, relative to the inventory. Default: none."`
+
+	MetricsAddress string `yaml:"metrics_address" default:"127.0.0.1:10275" doc:"Address and port of the keeper's metrics for Prometheus and of /healthz, without encryption or authentication."`
+}
+
+// KeeperClearSpec is the `cluster.keeper.clear:` section. Its default times are those of EKCO
+// (github.com/replicatedhq/ekco, node_unreachable_toleration and its clear of dead nodes).
+type KeeperClearSpec struct {
+	Enabled        *bool         `yaml:"enabled" default:"true" doc:"Whether pods that end on a node that is gone are force-deleted, so that others take their place. The host of the node must not answer: the pods of a host that answers may run."`
+	UnknownFor     time.Duration `yaml:"unknown_for" default:"5m" doc:"Time for which the condition Ready of the node has been Unknown."`
+	TerminatingFor time.Duration `yaml:"terminating_for" default:"30s" doc:"Time since the deletion of the pod; pods that nobody has deleted stay."`
+}
+
+// KeeperPurgeSpec is the `cluster.keeper.purge:` section.
+type KeeperPurgeSpec struct {
+	Enabled         bool             `yaml:"enabled" default:"false" doc:"Whether a node that is gone leaves the cluster: its member of etcd is removed, and then its Node. One node leaves at a time, never while the keeper reaches no majority of the nodes."`
+	UnreachableFor  time.Duration    `yaml:"unreachable_for" default:"1h" doc:"Time for which the condition Ready of the node has been Unknown."`
+	MinReadyMasters int              `yaml:"min_ready_masters" default:"2" doc:"Number of Ready masters below which no node leaves."`
+	MinReadyMinions int              `yaml:"min_ready_minions" default:"0" doc:"Number of Ready minions below which no node leaves."`
+	PreRemove       []KeeperHookSpec `yaml:"pre_remove" doc:"Hooks before anything of the node is removed, such as one that takes its disks out of a storage cluster. When one fails, the node stays."`
+	PostRemove      []KeeperHookSpec `yaml:"post_remove" doc:"Hooks after the node has left."`
+}
+
+// KeeperHookSpec is a hook of the keeper: a command on the master or an HTTP request from it.
+type KeeperHookSpec struct {
+	Name    string        `yaml:"name" required:"true" doc:"Name in reports."`
+	Command []string      `yaml:"command" doc:"Program on the masters with arguments, without a shell; exit code 0 is success. It has the variables DEPLOYER_NODE, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER and DEPLOYER_PHASE."`
+	URL     string        `yaml:"url" doc:"HTTP or HTTPS address that gets a POST with the JSON object node, address, cluster, phase; a status from 200 to 299 is success."`
+	Timeout time.Duration `yaml:"timeout" default:"5m" doc:"Maximum duration; after it the hook has failed."`
+}
+
+// StuckContainerSpec is one of `cluster.keeper.stuck_containers`.
+type StuckContainerSpec struct {
+	Namespace string        `yaml:"namespace" required:"true" doc:"Namespace of the pods."`
+	Selector  string        `yaml:"selector" required:"true" doc:"Selector of their labels, as kubectl get -l takes it."`
+	Container string        `yaml:"container" required:"true" doc:"Name of the container."`
+	For       time.Duration `yaml:"for" default:"5m" doc:"Time for which the container has not been ready in a pod that was ready before."`
+}
+
+// ScalePolicySpec is one of `cluster.keeper.scale`.
+type ScalePolicySpec struct {
+	APIVersion string `yaml:"api_version" default:"apps/v1" doc:"Version of the kind."`
+	Kind       string `yaml:"kind" required:"true" doc:"Kind of the objects, such as Deployment."`
+	Namespace  string `yaml:"namespace" required:"true" doc:"Namespace of the objects."`
+	Selector   string `yaml:"selector" required:"true" doc:"Selector of their labels, as kubectl get -l takes it."`
+	// Nodes from which on the policy has an effect.
+	ReadyNodes int            `yaml:"ready_nodes" default:"1" doc:"Number of Ready nodes from which on the policy has an effect."`
+	Min        int            `yaml:"min" default:"1" doc:"Least number of replicas."`
+	Max        int            `yaml:"max" doc:"Greatest number of replicas: objects get as many as there are Ready nodes, from min to max. Default: the replicas stay."`
+	Patch      map[string]any `yaml:"patch" doc:"JSON merge patch for the objects, applied when they differ from it."`
+	Shrink     bool           `yaml:"shrink" default:"false" doc:"Whether objects may get fewer replicas when nodes are not Ready."`
+}
+
+// KeeperEtcdSpec is the `cluster.keeper.etcd:` section.
+type KeeperEtcdSpec struct {
+	Defragment *bool `yaml:"defragment" default:"true" doc:"Whether members whose file has at least 100 MiB, of which 45 % hold no data, are defragmented: one at a time, the leader last, 36 s apart."`
+	FreeSpace  *bool `yaml:"free_space" default:"true" doc:"Whether a full database (alarm NOSPACE), in which nothing can be written, is compacted and defragmented, and its alarm disarmed when it is smaller than its quota."`
+}
+
+// The times of etcd are those of OpenShift's cluster-etcd-operator, as for deployer etcd defrag.
+
+// WithDefaults returns the settings with the default of each that has none.
+func (k KeeperSpec) WithDefaults() KeeperSpec {
+	duration := func(d *time.Duration, byDefault time.Duration) {
+		if *d == 0 {
+			*d = byDefault
+		}
+	}
+	duration(&k.Interval, 15*time.Second)
+	k.Clear.Enabled = orTrue(k.Clear.Enabled)
+	duration(&k.Clear.UnknownFor, 5*time.Minute)
+	duration(&k.Clear.TerminatingFor, 30*time.Second)
+	duration(&k.Purge.UnreachableFor, time.Hour)
+	if k.Purge.MinReadyMasters == 0 {
+		k.Purge.MinReadyMasters = 2
+	}
+	k.Purge.PreRemove, k.Purge.PostRemove = hooksWithDefaults(k.Purge.PreRemove), hooksWithDefaults(k.Purge.PostRemove)
+	k.StuckContainers = append([]StuckContainerSpec{}, k.StuckContainers...)
+	for i := range k.StuckContainers {
+		duration(&k.StuckContainers[i].For, 5*time.Minute)
+	}
+	k.Scale = append([]ScalePolicySpec{}, k.Scale...)
+	for i := range k.Scale {
+		s := &k.Scale[i]
+		if s.APIVersion == "" {
+			s.APIVersion = "apps/v1"
+		}
+		s.ReadyNodes, s.Min = max(s.ReadyNodes, 1), max(s.Min, 1)
+	}
+	k.Etcd.Defragment, k.Etcd.FreeSpace = orTrue(k.Etcd.Defragment), orTrue(k.Etcd.FreeSpace)
+	if k.MetricsAddress == "" {
+		k.MetricsAddress = "127.0.0.1:10275"
+	}
+	return k
+}
+
+func hooksWithDefaults(hooks []KeeperHookSpec) []KeeperHookSpec {
+	out := append([]KeeperHookSpec{}, hooks...)
+	for i := range out {
+		if out[i].Timeout == 0 {
+			out[i].Timeout = defaultHookTimeout
+		}
+	}
+	return out
+}

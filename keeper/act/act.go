@@ -1,0 +1,103 @@
+// Package act does what the keeper has decided.
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"deployer/cluster"
+	"deployer/keeper/decide"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/kube"
+)
+
+// Manager is the keeper as a field manager of Kubernetes.
+const Manager = "deployer-keeper"
+
+// Actor does actions.
+type Actor struct {
+	Cluster  string // name of the cluster
+	Settings cluster.KeeperSpec
+	Kube     *kube.Client
+	Open     etcd.Opener
+	Members  []etcd.Host
+	Progress func(string)
+}
+
+// Do does one action and returns when it is done. An action that is repeated does what is left of it.
+func (a Actor) Do(ctx context.Context, action decide.Action) error {
+	switch action.Kind {
+	case decide.ForceDelete:
+		now := int64(0)
+		return a.Kube.DeletePod(ctx, pod(action.Object), &now)
+	case decide.Delete:
+		return a.Kube.DeletePod(ctx, pod(action.Object), nil)
+	case decide.Purge:
+		return a.purge(ctx, action)
+	case decide.Scale:
+		return a.patch(ctx, action.Object, map[string]any{"spec": map[string]any{"replicas": action.Replicas}})
+	case decide.Patch:
+		return a.patch(ctx, action.Object, a.Settings.Scale[action.Policy].Patch)
+	case decide.Defragment, decide.FreeSpace:
+		_, _, err := etcd.Defragmentation{Pause: etcd.DefragPause, Timeout: etcd.DefragTimeout}.Run(ctx, a.Open, a.Members, a.Progress)
+		return err
+	}
+	return fmt.Errorf("the keeper has no action %s", action.Kind)
+}
+
+func pod(o decide.Object) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: v1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: types.UID(o.UID)}}
+}
+
+func (a Actor) patch(ctx context.Context, o decide.Object, patch map[string]any) error {
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	_, err = a.Kube.Patch(ctx, gv.WithKind(o.Kind), o.Namespace, o.Name, text, Manager)
+	return err
+}
+
+// removalTimeout is the maximum wait until the quorum of etcd allows a removal.
+const removalTimeout = 2 * time.Minute
+
+// purge takes a node out of the cluster. Its Node is last, because a purge that is interrupted begins
+// again from it.
+func (a Actor) purge(ctx context.Context, action decide.Action) error {
+	n := action.Node
+	target := hookTarget{Node: n.Name, Address: n.Address, Cluster: a.Cluster}
+	if err := runHooks(ctx, a.Settings.Purge.PreRemove, target.in("pre_remove")); err != nil {
+		return fmt.Errorf("node %s stays: %w", n.Name, err)
+	}
+	if n.Etcd {
+		others, leaving := []etcd.Host{}, etcd.Departing{Name: n.Name, Dead: true}
+		for _, m := range a.Members {
+			if m.Name == n.Name {
+				leaving.PeerURL = m.PeerURL
+			} else {
+				others = append(others, m)
+			}
+		}
+		if err := etcd.Remove(ctx, a.Open, others, leaving, removalTimeout, a.Progress); err != nil {
+			return fmt.Errorf("removing etcd member %s: %w", n.Name, err)
+		}
+	}
+	if err := a.Kube.Delete(ctx, kube.NodeKind(), "", n.Name, -1); err != nil {
+		return fmt.Errorf("deleting Node %s: %w", n.Name, err)
+	}
+	if err := runHooks(ctx, a.Settings.Purge.PostRemove, target.in("post_remove")); err != nil {
+		return fmt.Errorf("node %s has left: %w", n.Name, err)
+	}
+	return nil
+}

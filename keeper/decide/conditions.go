@@ -1,0 +1,68 @@
+package decide
+
+import (
+	"fmt"
+
+	"deployer/cluster"
+	"deployer/keeper/world"
+)
+
+// All applies every rule.
+func All(s cluster.KeeperSpec, w world.World) (d Decision) {
+	for _, part := range []Decision{EtcdCare(s.Etcd, w), Clear(s.Clear, w), PurgeOf(s.Purge, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w)} {
+		d.Actions = append(d.Actions, part.Actions...)
+		d.Blocked = append(d.Blocked, part.Blocked...)
+	}
+	return d
+}
+
+// Problems returns what a person should know of a cluster: nodes that are not Ready, members of etcd
+// that do not serve, and what the keeper would do and does not.
+func Problems(w world.World, d Decision) []Problem {
+	out := etcdProblems(w)
+	for _, n := range w.Nodes {
+		switch {
+		case n.Maintenance.Active(w.Now):
+		case n.Ready == world.Unknown:
+			out = append(out, Problem{"NodeUnknown", fmt.Sprintf("node %s has not reported since %s", n.Name, n.Since.UTC().Format("2006-01-02 15:04:05 MST"))})
+		case n.Ready == world.False:
+			out = append(out, Problem{"NodeNotReady", fmt.Sprintf("node %s is not Ready: kubectl describe node %s", n.Name, n.Name)})
+		}
+	}
+	for _, b := range d.Blocked {
+		out = append(out, Problem{"Blocked", "the keeper does not " + b.What + ": " + b.Why})
+	}
+	return out
+}
+
+// Condition is a condition of the keeper in the form of Kubernetes.
+type Condition struct {
+	Type    string          `json:"type"` // Available, Progressing or Degraded
+	Status  world.Readiness `json:"status"`
+	Reason  string          `json:"reason"`
+	Message string          `json:"message,omitempty"`
+}
+
+// Conditions returns the conditions of a pass. idle is the reason why the keeper does nothing, empty when it
+// may act; standby is true when another keeper leads; doing are the actions of the pass.
+func Conditions(idle string, standby bool, doing []Action, problems []Problem) []Condition {
+	available := Condition{"Available", world.True, "Acting", ""}
+	switch {
+	case idle != "":
+		available = Condition{"Available", world.False, "Idle", idle}
+	case standby:
+		available = Condition{"Available", world.True, "Standby", "another keeper leads"}
+	}
+	progressing := Condition{"Progressing", world.False, "NothingToDo", ""}
+	if len(doing) > 0 {
+		progressing = Condition{"Progressing", world.True, string(doing[0].Kind), doing[0].String()}
+	}
+	degraded := Condition{"Degraded", world.False, "AsExpected", ""}
+	if len(problems) > 0 {
+		degraded = Condition{"Degraded", world.True, problems[0].Reason, problems[0].Message}
+		if n := len(problems) - 1; n > 0 {
+			degraded.Message += fmt.Sprintf(" (and %d more)", n)
+		}
+	}
+	return []Condition{available, progressing, degraded}
+}

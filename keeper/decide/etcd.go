@@ -1,0 +1,63 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	"deployer/cluster"
+	"deployer/keeper/world"
+)
+
+// etcdObject stands for the etcd cluster.
+var etcdObject = Object{Kind: "etcd", Name: "cluster"}
+
+// EtcdCare returns what the etcd cluster needs.
+func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
+	if !w.Etcd.Known {
+		return d
+	}
+	if w.Etcd.NoSpace {
+		if !*s.FreeSpace {
+			d.block("free space in etcd", "cluster.keeper.etcd.free_space is false: run deployer etcd defrag")
+		} else {
+			d.do(Action{Kind: FreeSpace, Object: etcdObject, Why: "its database is full, and it refuses writes"})
+		}
+		return d
+	}
+	order, err := cluster.EtcdDefragOrder(w.Etcd.Members, false)
+	if err != nil || len(order) == 0 {
+		return d // Problems says that a member does not serve
+	}
+	if !*s.Defragment {
+		d.block("defragment etcd", "cluster.keeper.etcd.defragment is false: run deployer etcd defrag")
+		return d
+	}
+	d.do(Action{Kind: Defragment, Object: etcdObject, Why: "much of the files holds no data on " + strings.Join(order, ", ")})
+	return d
+}
+
+// Problem is a state that a person should know.
+type Problem struct {
+	Reason  string `json:"reason"`  // a word for machines, in the form of reasons of Kubernetes
+	Message string `json:"message"` // one line: the fault and the advice
+}
+
+// etcdProblems returns the members that do not serve.
+func etcdProblems(w world.World) (out []Problem) {
+	if w.Etcd.NoSpace {
+		out = append(out, Problem{"EtcdNoSpace", "the database of etcd is full, and nothing can be written: deployer etcd defrag frees what it can"})
+	}
+	for _, m := range w.Etcd.Members {
+		switch {
+		case m.Host == "":
+			out = append(out, Problem{"EtcdMemberUnknown", fmt.Sprintf("etcd has a member %s that no host of the inventory has: deployer etcd status shows it", m.Member)})
+		case !m.Listed:
+			out = append(out, Problem{"EtcdMemberMissing", fmt.Sprintf("etcd on %s is no member: deployer install -l %s makes it one", m.Host, m.Host)})
+		case m.Learner:
+			out = append(out, Problem{"EtcdLearner", fmt.Sprintf("etcd on %s is a learner and has no vote yet", m.Host)})
+		case !m.Serves:
+			out = append(out, Problem{"EtcdMemberDown", fmt.Sprintf("etcd on %s does not serve: %s", m.Host, m.Problem)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"time"
+
+	"deployer/keeper/world"
+)
+
+// lost reports whether a node has not reported for a time.
+func lost(n world.Node, now time.Time, wait time.Duration) bool {
+	return n.Ready == world.Unknown && now.Sub(n.Since) >= wait
+}
+
+// gone reports whether a node has not reported for a time, and why it must not be treated as gone
+// nevertheless.
+func gone(n world.Node, now time.Time, wait time.Duration) (isLost bool, but string) {
+	if !lost(n, now, wait) {
+		return false, ""
+	}
+	switch {
+	case n.Maintenance.Active(now):
+		return true, "it is in maintenance until " + n.Maintenance.Until.UTC().Format(time.RFC3339) + " (" + n.Maintenance.By + ")"
+	case n.Reach == world.Answers:
+		return true, "its host answers, so its pods may run: look at the kubelet there"
+	case n.Reach == world.NotTried:
+		return true, "it is not known whether its host answers"
+	}
+	return true, ""
+}
+
+// Split returns the reason why this keeper may be the one that is cut off: it reaches no majority of
+// the nodes. It is empty when it reaches one.
+func Split(nodes []world.Node) string {
+	reached := 0
+	for _, n := range nodes {
+		if n.Reach == world.Answers {
+			reached++
+		}
+	}
+	if 2*reached > len(nodes) {
+		return ""
+	}
+	return "this host reaches " + count(reached, len(nodes)) + ", which is no majority, so it may be the one that is cut off"
+}
+
+// NeedsProbe reports whether a rule will ask which hosts answer: a node has been silent.
+func NeedsProbe(nodes []world.Node) bool {
+	for _, n := range nodes {
+		if n.Ready == world.Unknown || n.Maintenance != nil {
+			return true
+		}
+	}
+	return false
+}

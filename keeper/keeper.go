@@ -1,0 +1,152 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"deployer/engine/agent/statedir"
+	"deployer/keeper/access"
+	"deployer/keeper/config"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/report"
+	"deployer/keeper/status"
+)
+
+// Options are the settings of a [Keeper] that no configuration has.
+type Options struct {
+	Config   string // path of the configuration; default [config.Path]
+	StateDir string // state directory of the host, which has the run lock
+	Version  string // of the program
+	Log      *slog.Logger
+	// Dial connects to hosts, to see whether they answer; default [access.Dial].
+	Dial observe.Dial
+}
+
+// Keeper is the keeper of one master.
+type Keeper struct {
+	options Options
+	lock    *statedir.RunLock
+	metrics *report.Metrics
+
+	access   *access.Access // nil before the first configuration that could be used
+	election *election
+	history  decide.History
+	done     []status.Done
+	profiles profiles
+	written  written
+
+	fullSince time.Time // when the keeper first saw that etcd is full; zero while it is not
+
+	mu       sync.Mutex
+	lastPass time.Time
+	interval time.Duration
+}
+
+// firstInterval is the time between passes while no configuration can be used.
+const firstInterval = 15 * time.Second
+
+// New returns a keeper.
+func New(o Options) *Keeper {
+	if o.Dial == nil {
+		o.Dial = access.Dial
+	}
+	return &Keeper{options: o, lock: statedir.Open(o.StateDir).RunLock(), metrics: report.NewMetrics(), history: decide.History{}, interval: firstInterval}
+}
+
+// Run works until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	stopServer := func() {}
+	defer func() { stopServer() }()
+	address := ""
+	for {
+		file, err := config.Read(k.options.Config)
+		if err == nil {
+			k.setInterval(file.Keeper.Interval)
+			if file.Keeper.MetricsAddress != address {
+				stopServer()
+				address = file.Keeper.MetricsAddress
+				if stopServer, err = serve(address, k.metrics.Handler(k.fresh)); err != nil {
+					address, stopServer = "", func() {}
+					k.options.Log.Error("no metrics", "error", err)
+				}
+				err = nil
+			}
+		}
+		k.pass(ctx, file, err)
+		select {
+		case <-ctx.Done():
+			k.election.stop()
+			return nil
+		case <-time.After(k.interval):
+		}
+	}
+}
+
+// fresh returns an error when the last pass is too old.
+func (k *Keeper) fresh() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if age := time.Since(k.lastPass); age > 3*k.interval+passTimeout {
+		return fmt.Errorf("the last pass ended %s ago", age.Round(time.Second))
+	}
+	return nil
+}
+
+func (k *Keeper) setInterval(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.interval = d
+}
+
+// passTimeout is the maximum duration of the reads of a pass. Actions have limits of their own.
+const passTimeout = 2 * time.Minute
+
+// pass makes one pass. bad is the error of the configuration.
+func (k *Keeper) pass(ctx context.Context, file config.File, bad error) {
+	began := time.Now()
+	now := status.Status{Host: file.Host, Version: k.options.Version, Time: began.UTC().Truncate(time.Second), DryRun: file.Keeper.DryRun}
+	var result outcome
+	if bad != nil {
+		k.options.Log.Error("the configuration cannot be used, so the keeper does nothing", "error", bad)
+		result = outcome{idle: bad.Error(), failed: true}
+	} else if err := k.connect(file); err != nil {
+		k.options.Log.Error("the keeper cannot connect", "error", err)
+		result = outcome{idle: err.Error(), failed: true}
+	} else {
+		result = k.work(ctx, file)
+	}
+	now.Leader, now.Nodes = k.election.leads(), result.nodes
+	now.Problems = result.problems[:min(len(result.problems), maxProblems)]
+	now.Conditions = decide.Conditions(result.idle, result.standby, result.doing, result.problems)
+	now.Done = slices.Clone(k.done)
+	k.metrics.Pass(now, time.Since(began), result.failed)
+	k.tell(ctx, now)
+	k.mu.Lock()
+	k.lastPass = time.Now()
+	k.mu.Unlock()
+}
+
+// maxProblems is the number of problems that a status has: a ConfigMap has at most 1 MiB.
+const maxProblems = 50
+
+// connect opens the connections of a configuration, again when something of them has changed.
+func (k *Keeper) connect(file config.File) error {
+	if k.access != nil && k.access.Current(file) {
+		return nil
+	}
+	made, err := access.New(file)
+	if err != nil {
+		return err
+	}
+	k.election.stop()
+	if k.access != nil {
+		k.access.Close()
+	}
+	k.access, k.election = made, elect(made.Leases, file.Host, k.options.Log)
+	return nil
+}

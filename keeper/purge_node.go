@@ -1,0 +1,74 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"deployer/engine/lock"
+	"deployer/keeper/access"
+	"deployer/keeper/act"
+	"deployer/keeper/config"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/world"
+	"deployer/tasks/control/etcd"
+)
+
+// PurgeNode takes a node out of the cluster at once, with the hooks and minimums of the configuration. It
+// refuses a node whose host answers, unless force is set, because deployer scale-down drains such a node. A
+// node whose Node object is gone already may have a member of etcd left.
+func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
+	file, err := config.Read(k.options.Config)
+	if err != nil {
+		return err
+	}
+	connected, err := access.New(file)
+	if err != nil {
+		return err
+	}
+	source := observe.Source{Kube: connected.Kube, Dial: k.options.Dial, Open: connected.Open, Members: connected.Members, Masters: file.Masters}
+	reads, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	w, err := source.Cluster(reads, file.Keeper)
+	if err != nil {
+		return err
+	}
+	node, err := k.purged(ctx, w, connected.Members, name)
+	if err != nil {
+		return err
+	}
+	if node.Reach == world.Answers && !force {
+		return fmt.Errorf("the host of node %s answers: deployer scale-down %s drains it and takes it out, or give -force", name, name)
+	}
+	if why := decide.MayPurge(file.Keeper.Purge, w.Nodes, node); why != "" {
+		return fmt.Errorf("node %s stays: %s", name, why)
+	}
+	mine := lock.Holder{Run: "keeper-" + file.Host, Verb: "purge-node " + name, By: "root@" + file.Host, Since: time.Now()}
+	switch other, err := k.lock.Take(mine); {
+	case err != nil:
+		return err
+	case other != nil:
+		return &lock.Held{Host: file.Host, By: *other}
+	}
+	defer k.lock.Release()
+	actor := act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: connected.Kube, Open: connected.Open, Members: connected.Members,
+		Progress: func(text string) { k.options.Log.Info(text) }}
+	return actor.Do(ctx, decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: name}, Node: node, Why: "by hand"})
+}
+
+// purged returns the node with a name, and whether its host answers. One without a Node object must have a
+// member of etcd by the inventory.
+func (k *Keeper) purged(ctx context.Context, w world.World, members []etcd.Host, name string) (world.Node, error) {
+	i := slices.IndexFunc(w.Nodes, func(n world.Node) bool { return n.Name == name })
+	if i >= 0 {
+		one := w.Nodes[i : i+1]
+		observe.Reach(ctx, k.options.Dial, one)
+		return one[0], nil
+	}
+	if slices.ContainsFunc(members, func(m etcd.Host) bool { return m.Name == name }) {
+		return world.Node{Name: name, Etcd: true, Master: true}, nil
+	}
+	return world.Node{}, fmt.Errorf("the cluster has neither a node nor a member of etcd %s", name)
+}

@@ -1,0 +1,161 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"deployer/engine/lock"
+	"deployer/keeper/act"
+	"deployer/keeper/config"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/report"
+	"deployer/keeper/status"
+	"deployer/keeper/world"
+)
+
+// outcome is the result of a pass.
+type outcome struct {
+	idle     string // the reason why the keeper does nothing; empty when it may act
+	standby  bool   // another keeper leads
+	failed   bool
+	nodes    int
+	doing    []decide.Action
+	problems []decide.Problem
+}
+
+// work observes, decides and acts.
+func (k *Keeper) work(ctx context.Context, file config.File) outcome {
+	reads, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	pause, _, apiErr := status.Read(reads, k.access.Kube.WithRetryTimeout(-1))
+	if pause.Active(time.Now()) {
+		return outcome{idle: pause.String()}
+	}
+	leading := k.election.leader()
+	if leading == nil {
+		return k.follow(ctx, reads, file, apiErr)
+	}
+	if apiErr != nil {
+		return outcome{idle: apiErr.Error(), failed: true}
+	}
+	source := observe.Source{Kube: k.access.Kube, Dial: k.options.Dial, Open: k.access.Open, Members: k.access.Members, Masters: file.Masters}
+	w, err := source.Cluster(reads, file.Keeper)
+	if err != nil {
+		k.options.Log.Error("the cluster cannot be observed", "error", err)
+		return outcome{idle: err.Error(), failed: true}
+	}
+	k.renew(leading, w)
+	w.Etcd = observe.Etcd(reads, k.access.Open, k.access.Members)
+	decision := decide.All(file.Keeper, w)
+	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
+	var maintain func(context.Context)
+	if file.Keeper.Profiles+file.Keeper.Replacement != "" && !file.Keeper.DryRun {
+		maintain = func(ctx context.Context) { out.problems = append(out.problems, k.passProfiles(ctx, file)...) }
+	}
+	out.idle = k.act(leading, file, out.doing, maintain)
+	return out
+}
+
+// follow is the work of a keeper that does not lead. The lease of the leader is an object of the API, so
+// nobody can lead while etcd is full and refuses writes: then the keepers free the space without a
+// leader, each later than the one before it in the inventory.
+func (k *Keeper) follow(ctx, reads context.Context, file config.File, apiErr error) outcome {
+	w := world.World{Now: time.Now(), Etcd: observe.Etcd(reads, k.access.Open, k.access.Members)}
+	if !w.Etcd.NoSpace {
+		k.fullSince = time.Time{}
+		if apiErr != nil {
+			return outcome{idle: apiErr.Error(), failed: true}
+		}
+		return outcome{standby: true}
+	}
+	if k.fullSince.IsZero() {
+		k.fullSince = w.Now
+	}
+	decision := decide.EtcdCare(file.Keeper.Etcd, w)
+	out := outcome{problems: decide.Problems(w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
+	turn := time.Duration(max(0, slices.Index(file.Masters, file.Host))+1) * fullTurn
+	if wait := turn - w.Now.Sub(k.fullSince); wait > 0 {
+		out.doing, out.idle = nil, fmt.Sprintf("etcd is full; the turn of this keeper is in %s", wait.Round(time.Second))
+		return out
+	}
+	out.idle = k.act(ctx, file, out.doing, nil)
+	return out
+}
+
+// fullTurn is the time between the turns of the keepers when etcd is full. It is longer than
+// leaseDuration, so that the leader knows that it leads no longer.
+const fullTurn = time.Minute
+
+// renew renews the Leases of nodes in maintenance.
+func (k *Keeper) renew(ctx context.Context, w world.World) {
+	for _, n := range decide.Renew(w) {
+		if err := act.Renew(ctx, k.access.Kube, n, time.Now()); err != nil {
+			k.options.Log.Error("a node in maintenance is not kept", "node", n.Name, "error", err)
+		}
+	}
+}
+
+// actionTimeout is the maximum duration of one action.
+const actionTimeout = 30 * time.Minute
+
+// act does the actions one after the other, and then the maintenance of nodes, which may be nil, while this
+// keeper leads and holds the run lock of its host. It returns the reason when it must not act.
+func (k *Keeper) act(leading context.Context, file config.File, actions []decide.Action, maintain func(context.Context)) (idle string) {
+	if len(actions) == 0 && maintain == nil {
+		return ""
+	}
+	if !file.Keeper.DryRun {
+		mine := lock.Holder{Run: "keeper-" + file.Host, Verb: "keeper: maintenance of nodes", By: "deployer-keeper@" + file.Host, Since: time.Now()}
+		if len(actions) > 0 {
+			mine.Verb = "keeper: " + string(actions[0].Kind) + " " + actions[0].Object.String()
+		}
+		other, err := k.lock.Take(mine)
+		switch {
+		case err != nil:
+			return err.Error()
+		case other != nil:
+			return (&lock.Held{Host: file.Host, By: *other}).Error()
+		}
+		defer k.lock.Release()
+	}
+	actor := act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: k.access.Kube, Open: k.access.Open, Members: k.access.Members,
+		Progress: func(text string) { k.options.Log.Info(text) }}
+	for _, a := range actions {
+		if leading.Err() != nil {
+			return "another keeper leads"
+		}
+		k.one(leading, file, actor, a)
+	}
+	if maintain != nil && leading.Err() == nil {
+		maintain(leading)
+	}
+	return ""
+}
+
+// maxDone is the number of last actions in a status.
+const maxDone = 20
+
+// one does one action and reports it.
+func (k *Keeper) one(ctx context.Context, file config.File, actor act.Actor, a decide.Action) {
+	ctx, cancel := context.WithTimeoutCause(ctx, actionTimeout, fmt.Errorf("timeout after %s", actionTimeout))
+	defer cancel()
+	k.history.Forget(time.Now())
+	k.history[a.Key()] = time.Now()
+	done := status.Done{Time: time.Now().UTC(), Action: string(a.Kind), Object: a.Object.String(), Why: a.Why, Result: status.ResultDryRun}
+	if !file.Keeper.DryRun {
+		done.Result = status.ResultDone
+		if err := actor.Do(ctx, a); err != nil {
+			done.Result = err.Error()
+		}
+	}
+	k.options.Log.Info("action", "action", done.Action, "object", done.Object, "why", done.Why, "result", done.Result)
+	k.done = append(k.done, done)
+	k.done = k.done[max(0, len(k.done)-maxDone):]
+	k.metrics.Action(done)
+	if err := report.Event(ctx, k.access.Kube.WithRetryTimeout(-1), file.Host, a, done); err != nil {
+		k.options.Log.Warn("no event was written", "error", err)
+	}
+}

@@ -1,0 +1,97 @@
+// Package world has what the keeper knows of a cluster at one moment. Its types have no methods
+// that read or write anything.
+package world
+
+import (
+	"time"
+
+	"deployer/cluster"
+)
+
+// World is a cluster as one keeper sees it.
+type World struct {
+	Now   time.Time
+	Nodes []Node
+	// Ending are the pods that somebody has deleted and that still exist, of nodes whose condition
+	// Ready is Unknown.
+	Ending []Pod
+	// Probed is true when Reach of every node is known.
+	Probed bool
+	// Watched are the pods that a setting of stuck containers selects, by its index.
+	Watched [][]Pod
+	// Scaled are the objects that a scale policy selects, by its index.
+	Scaled [][]Object
+	Etcd   Etcd
+}
+
+// Readiness is the status of a condition of a node or pod: True, False or Unknown.
+type Readiness string
+
+// The statuses of a condition.
+const (
+	True    Readiness = "True"
+	False   Readiness = "False"
+	Unknown Readiness = "Unknown"
+)
+
+// Reach tells whether the host of a node answers the keeper.
+type Reach int
+
+// A host that refuses a connection answers: it runs.
+const (
+	NotTried Reach = iota
+	Answers
+	Silent
+)
+
+// Node is a node.
+type Node struct {
+	Name    string
+	UID     string
+	Address string // the first internal address
+	Master  bool   // in the inventory
+	Etcd    bool   // its host has a member of etcd, by the inventory
+	Ready   Readiness
+	Since   time.Time // of the present status of Ready
+	Reach   Reach
+	// Maintenance is the mark of node maintenance; nil without one.
+	Maintenance *Maintenance
+	Cordoned    bool
+}
+
+// Maintenance is the mark of a node on which somebody works: until its end, pods of a node whose
+// kubelet is away stay.
+type Maintenance struct {
+	Until  time.Time `json:"until"`
+	By     string    `json:"by"`     // who set it
+	Reason string    `json:"reason"` // free text
+}
+
+// Active reports whether the mark holds at a time.
+func (m *Maintenance) Active(now time.Time) bool { return m != nil && now.Before(m.Until) }
+
+// Pod is a pod.
+type Pod struct {
+	Namespace, Name, UID string
+	Node                 string
+	Running              bool
+	Deleted              time.Time // when it was deleted; zero for one that nobody has deleted
+	Started              time.Time // when the kubelet accepted it
+	ContainersReady      Readiness
+	ReadySince           time.Time       // of the present status of ContainersReady
+	Containers           map[string]bool // by name: whether the container is ready
+}
+
+// Object is an object with replicas.
+type Object struct {
+	APIVersion, Kind, Namespace, Name, UID string
+	Replicas                               int  // -1 without such a field
+	Patched                                bool // it equals the patch of the policy
+}
+
+// Etcd is the etcd cluster.
+type Etcd struct {
+	Known   bool // it was observed
+	Members []cluster.EtcdMemberState
+	NoSpace bool // a member has the alarm of a full database
+}
