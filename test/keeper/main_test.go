@@ -1,0 +1,18 @@
+//go:build lab
+
+package keeper
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"deployer/test/harness"
+)
+
+func TestMain(m *testing.M) {
+	harness.SweepLabs()
+	code := m.Run()
+	fmt.Printf("keeper scenarios=%d passed=%d recovered_max_s=%.0f memory_max_mb=%.0f\n", scenarios, passed, recoveredMax.Seconds(), memoryMax)
+	os.Exit(code)
+}
