@@ -24,7 +24,7 @@ const killDelay = 5 * time.Second
 // run runs a program in a process group of its own and waits for its end, and then for the
 // end of its output for killDelay at most. When ctx ends, the group gets SIGTERM, and
 // SIGKILL after killDelay.
-func run(ctx context.Context, argv, env []string) (engine.Output, error) {
+func run(ctx context.Context, argv, env []string, place string) (engine.Output, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -40,7 +40,7 @@ func run(ctx context.Context, argv, env []string) (engine.Output, error) {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil { // a child of its may keep the output open
 		return out, nil
 	}
-	failure := &engine.Failure{Message: fmt.Sprintf("%s on the controller: %v", hostcmd.Quote(argv), reason(ctx, err)), Detail: details(stdout.String(), stderr.String())}
+	failure := &engine.Failure{Message: fmt.Sprintf("%s%s: %v", hostcmd.Quote(argv), place, reason(ctx, err)), Detail: details(stdout.String(), stderr.String())}
 	return nil, failure
 }
 

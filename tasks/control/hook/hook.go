@@ -70,18 +70,23 @@ func (h *Hook) Check(context.Context, engine.ActionContext) (engine.Change, erro
 // Apply runs the hook. The output of a command has the ends of stdout and stderr;
 // that of a request has status.
 func (h *Hook) Apply(ctx context.Context, actx engine.ActionContext, _ engine.Change) (engine.Output, error) {
-	return h.Run(ctx, h.environment(actx))
+	return h.run(ctx, h.environment(actx), " on the controller")
 }
 
 // Run runs the hook for programs that run no playbook. environment are variables of a command's environment beside
 // those of this process, as NAME=value.
 func (h *Hook) Run(ctx context.Context, environment []string) (engine.Output, error) {
+	return h.run(ctx, environment, "")
+}
+
+// run runs the hook. place follows the program in messages.
+func (h *Hook) run(ctx context.Context, environment []string, place string) (engine.Output, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("not done within %s", h.Timeout))
 	defer cancel()
 	if h.HTTP != nil {
 		return h.HTTP.send(limited)
 	}
-	return run(limited, h.Command, environment)
+	return run(limited, h.Command, environment, place)
 }
 
 // environment returns the variables that the program has beside those of deployer, for a host of a run.
