@@ -59,7 +59,12 @@ func (s KeeperSpec) resolve() Keeper {
 		}
 		scale = append(scale, KeeperScale{policy.Namespace, group})
 	}
-	return Keeper{Enabled: s.Enabled, Scale: scale, Health: "http://" + net.JoinHostPort(host, port) + "/healthz", Settings: settingsOf(reflect.ValueOf(s)).(map[string]any)}
+	onHost := s // the masters have the files at paths of their own
+	onHost.Profiles, onHost.Replacement = fileOf(s.Profiles, fileProfiles), fileOf(s.Replacement, fileReplacement)
+	return Keeper{
+		Enabled: s.Enabled, Scale: scale, Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
+		Profiles: s.Profiles, Replacement: s.Replacement, Settings: settingsOf(reflect.ValueOf(onHost)).(map[string]any),
+	}
 }
 
 // fileOf returns the path of a file on masters whose content the inventory has; empty without content.

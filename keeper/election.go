@@ -27,7 +27,7 @@ const (
 // election is the part of a keeper in the election of the leader. A nil election has no leader.
 type election struct {
 	cancel context.CancelFunc
-	ended  chan struct{}
+	done   chan struct{}
 
 	mu      sync.Mutex
 	leading context.Context // nil while another keeper leads
@@ -36,9 +36,9 @@ type election struct {
 // elect takes part in the election until stop is called.
 func elect(leases coordination.LeasesGetter, host string, log *slog.Logger) *election {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &election{cancel: cancel, ended: make(chan struct{})}
+	e := &election{cancel: cancel, done: make(chan struct{})}
 	go func() {
-		defer close(e.ended)
+		defer close(e.done)
 		for ctx.Err() == nil {
 			leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 				Lock: &resourcelock.LeaseLock{LeaseMeta: v1.ObjectMeta{Namespace: status.Namespace, Name: status.Name}, Client: leases,
@@ -47,9 +47,9 @@ func elect(leases coordination.LeasesGetter, host string, log *slog.Logger) *ele
 				Callbacks: leaderelection.LeaderCallbacks{
 					OnStartedLeading: func(leading context.Context) {
 						log.Info("this keeper leads")
-						e.set(leading)
+						e.begun(leading)
 					},
-					OnStoppedLeading: func() { e.set(nil) },
+					OnStoppedLeading: e.ended,
 				},
 			})
 			_ = poll.Sleep(ctx, retryPeriod)
@@ -58,10 +58,16 @@ func elect(leases coordination.LeasesGetter, host string, log *slog.Logger) *ele
 	return e
 }
 
-func (e *election) set(leading context.Context) {
+func (e *election) begun(leading context.Context) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.leading = leading
+}
+
+func (e *election) ended() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.leading = nil
 }
 
 // leader returns a context that ends when this keeper leads no longer; nil when another one leads.
@@ -83,6 +89,6 @@ func (e *election) leads() bool { return e.leader() != nil }
 func (e *election) stop() {
 	if e != nil {
 		e.cancel()
-		<-e.ended
+		<-e.done
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"deployer/keeper/config"
+	"deployer/keeper/maintenance"
 	"deployer/project"
 )
 
@@ -66,6 +67,9 @@ func readable(file, text string) error {
 		return credentials(text)
 	case file == "/etc/deployer/keeper.yaml":
 		_, err := config.Parse(file, []byte(text))
+		return err
+	case file == "/etc/deployer/keeper-profiles.yaml":
+		_, err := maintenance.Load([]byte(text), file, func(string) (string, bool) { return "", true }, nil)
 		return err
 	case ext == ".yaml":
 		return anyObject(text)
