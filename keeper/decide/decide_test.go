@@ -18,7 +18,7 @@ func settings() cluster.KeeperSpec {
 
 // fleet returns three masters and three minions, all Ready and reached.
 func fleet() world.World {
-	w := world.World{Now: now, Probed: true}
+	w := world.World{Now: now}
 	for _, name := range []string{"m1", "m2", "m3", "n1", "n2", "n3"} {
 		w.Nodes = append(w.Nodes, world.Node{Name: name, UID: "uid-" + name, Master: name[0] == 'm', Etcd: name[0] == 'm', Ready: world.True, Since: now.Add(-24 * time.Hour), Reach: world.Answers})
 	}

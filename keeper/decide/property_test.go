@@ -11,7 +11,7 @@ import (
 
 // randomWorld returns a cluster in any state.
 func randomWorld(r *rand.Rand) world.World {
-	w := world.World{Now: now, Probed: true}
+	w := world.World{Now: now}
 	for i := range 1 + r.IntN(12) {
 		n := world.Node{Name: fmt.Sprintf("h%d", i), UID: fmt.Sprint(i), Master: r.IntN(3) == 0, Reach: world.Reach(r.IntN(3)),
 			Ready: []world.Readiness{world.True, world.True, world.True, world.False, world.Unknown}[r.IntN(5)], Since: now.Add(-time.Duration(r.IntN(7200)) * time.Second)}

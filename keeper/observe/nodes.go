@@ -28,9 +28,6 @@ type node struct {
 		UID         string
 		Annotations map[string]string
 	}
-	Spec struct {
-		Unschedulable bool
-	}
 	Status struct {
 		Conditions []condition
 		Addresses  []struct{ Type, Address string }
@@ -43,7 +40,7 @@ type condition struct {
 	LastTransitionTime time.Time
 }
 
-// Nodes returns the nodes. Members of masters and etcd are host names of the inventory.
+// Nodes returns the nodes; masters and etcd are names of hosts in the inventory.
 func Nodes(ctx context.Context, c *kube.Client, masters, etcd []string) ([]world.Node, error) {
 	var out []world.Node
 	seen := map[string]int{}
@@ -61,7 +58,7 @@ func Nodes(ctx context.Context, c *kube.Client, masters, etcd []string) ([]world
 }
 
 func readNode(n *node) world.Node {
-	out := world.Node{Name: n.Metadata.Name, UID: n.Metadata.UID, Cordoned: n.Spec.Unschedulable, Ready: world.Unknown, Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation])}
+	out := world.Node{Name: n.Metadata.Name, UID: n.Metadata.UID, Ready: world.Unknown, Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation])}
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" {
 			out.Ready, out.Since = c.Status, c.LastTransitionTime

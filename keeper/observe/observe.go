@@ -34,7 +34,6 @@ func (s Source) Cluster(ctx context.Context, settings cluster.KeeperSpec) (world
 	}
 	if decide.NeedsProbe(w.Nodes) {
 		Reach(ctx, s.Dial, w.Nodes)
-		w.Probed = true
 	}
 	for _, n := range w.Nodes {
 		if n.Ready != world.Unknown || w.Now.Sub(n.Since) < settings.Clear.UnknownFor {

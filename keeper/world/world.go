@@ -15,8 +15,6 @@ type World struct {
 	// Ending are the pods that somebody has deleted and that still exist, of nodes whose condition
 	// Ready is Unknown.
 	Ending []Pod
-	// Probed is true when Reach of every node is known.
-	Probed bool
 	// Watched are the pods that a setting of stuck containers selects, by its index.
 	Watched [][]Pod
 	// Scaled are the objects that a scale policy selects, by its index.
@@ -56,7 +54,6 @@ type Node struct {
 	Reach   Reach
 	// Maintenance is the mark of node maintenance; nil without one.
 	Maintenance *Maintenance
-	Cordoned    bool
 }
 
 // Maintenance is the mark of a node on which somebody works: until its end, pods of a node whose
