@@ -72,7 +72,7 @@ func New(file config.File) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &http.Client{Transport: &http.Transport{TLSClientConfig: api, ForceAttemptHTTP2: true}, Timeout: leaseTimeout}
+	own := &http.Client{Transport: &http.Transport{TLSClientConfig: api.Clone(), ForceAttemptHTTP2: true}, Timeout: leaseTimeout}
 	leases, err := coordination.NewForConfigAndClient(&rest.Config{Host: file.API.Server, UserAgent: "deployer-keeper"}, own)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for %s: %w", file.API.Server, err)
