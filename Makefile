@@ -35,10 +35,10 @@ GITEA := $(CACHE)/tools/gitea-$(GITEA_VERSION)
 BIRD := $(CACHE)/tools/bird2
 
 # Debian packages: those of the tests (the race detector needs cgo; scripts of hosts call
-# curl, and openssl signs as a foreign authority does), those of the
+# curl, openssl signs as a foreign authority does, and the example of a hook calls jq), those of the
 # lab and the artifact builder, the generator of the site, and those that the comparison
 # and the benchmark compare with.
-TEST_PACKAGES := gcc libc6-dev git curl openssl
+TEST_PACKAGES := gcc libc6-dev git curl openssl jq
 LAB_PACKAGES := podman runc mmdebstrap iproute2 procps ca-certificates openssh-client dpkg-dev qemu-user-static
 SITE_PACKAGES := hugo
 ANSIBLE_PACKAGES := ansible-core ansible-mitogen
