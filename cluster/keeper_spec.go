@@ -75,8 +75,6 @@ type KeeperEtcdSpec struct {
 	FreeSpace  *bool `yaml:"free_space" default:"true" doc:"Whether a full database (alarm NOSPACE), in which nothing can be written, is compacted and defragmented, and its alarm disarmed when it is smaller than its quota."`
 }
 
-// The times of etcd are those of OpenShift's cluster-etcd-operator, as for deployer etcd defrag.
-
 // WithDefaults returns the settings with the default of each that has none.
 func (k KeeperSpec) WithDefaults() KeeperSpec {
 	duration := func(d *time.Duration, byDefault time.Duration) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"deployer/keeper/config"
@@ -30,7 +31,7 @@ type profiles struct {
 func (k *Keeper) passProfiles(ctx context.Context, file config.File) []decide.Problem {
 	p := &k.profiles
 	p.load(file)
-	problems := p.bad
+	problems := slices.Clone(p.bad)
 	run := func(what, path string, interval time.Duration, pass func(context.Context) error) {
 		if now := time.Now(); now.Before(p.nextOne[path]) {
 			return

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	"deployer/engine/lock"
 	"deployer/keeper/access"
-	"deployer/keeper/act"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/observe"
@@ -28,10 +25,9 @@ func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
 	if err != nil {
 		return err
 	}
-	source := observe.Source{Kube: connected.Kube, Dial: k.options.Dial, Open: connected.Open, Members: connected.Members, Masters: file.Masters}
 	reads, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	w, err := source.Cluster(reads, file.Keeper)
+	w, err := k.source(connected, file).Cluster(reads, file.Keeper)
 	if err != nil {
 		return err
 	}
@@ -45,17 +41,11 @@ func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
 	if why := decide.MayPurge(file.Keeper.Purge, w.Nodes, node); why != "" {
 		return fmt.Errorf("node %s stays: %s", name, why)
 	}
-	mine := lock.Holder{Run: "keeper-" + file.Host, Verb: "purge-node " + name, By: "root@" + file.Host, Since: time.Now()}
-	switch other, err := k.lock.Take(mine); {
-	case err != nil:
+	if err := k.hold(file, "purge-node "+name, "root"); err != nil {
 		return err
-	case other != nil:
-		return &lock.Held{Host: file.Host, By: *other}
 	}
 	defer k.lock.Release()
-	actor := act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: connected.Kube, Open: connected.Open, Members: connected.Members,
-		Progress: func(text string) { k.options.Log.Info(text) }}
-	return actor.Do(ctx, decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: name}, Node: node, Why: "by hand"})
+	return k.actor(connected, file).Do(ctx, decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: name}, Node: node, Why: "by hand"})
 }
 
 // purged returns the node with a name, and whether its host answers. One without a Node object must have a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deployer/engine/lock"
+	"deployer/keeper/access"
 	"deployer/keeper/act"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
@@ -41,8 +42,7 @@ func (k *Keeper) work(ctx context.Context, file config.File) outcome {
 	if apiErr != nil {
 		return outcome{idle: apiErr.Error(), failed: true}
 	}
-	source := observe.Source{Kube: k.access.Kube, Dial: k.options.Dial, Open: k.access.Open, Members: k.access.Members, Masters: file.Masters}
-	w, err := source.Cluster(reads, file.Keeper)
+	w, err := k.source(k.access, file).Cluster(reads, file.Keeper)
 	if err != nil {
 		k.options.Log.Error("the cluster cannot be observed", "error", err)
 		return outcome{idle: err.Error(), failed: true}
@@ -108,21 +108,16 @@ func (k *Keeper) act(leading context.Context, file config.File, actions []decide
 		return ""
 	}
 	if !file.Keeper.DryRun {
-		mine := lock.Holder{Run: "keeper-" + file.Host, Verb: "keeper: maintenance of nodes", By: "deployer-keeper@" + file.Host, Since: time.Now()}
+		verb := "keeper: maintenance of nodes"
 		if len(actions) > 0 {
-			mine.Verb = "keeper: " + string(actions[0].Kind) + " " + actions[0].Object.String()
+			verb = "keeper: " + string(actions[0].Kind) + " " + actions[0].Object.String()
 		}
-		other, err := k.lock.Take(mine)
-		switch {
-		case err != nil:
+		if err := k.hold(file, verb, "deployer-keeper"); err != nil {
 			return err.Error()
-		case other != nil:
-			return (&lock.Held{Host: file.Host, By: *other}).Error()
 		}
 		defer k.lock.Release()
 	}
-	actor := act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: k.access.Kube, Open: k.access.Open, Members: k.access.Members,
-		Progress: func(text string) { k.options.Log.Info(text) }}
+	actor := k.actor(k.access, file)
 	for _, a := range actions {
 		if leading.Err() != nil {
 			return "another keeper leads"
@@ -133,6 +128,26 @@ func (k *Keeper) act(leading context.Context, file config.File, actions []decide
 		maintain(leading)
 	}
 	return ""
+}
+
+// hold takes the run lock of the host. It fails with a *lock.Held while a run has it.
+func (k *Keeper) hold(file config.File, verb, by string) error {
+	other, err := k.lock.Take(lock.Holder{Run: "keeper-" + file.Host, Verb: verb, By: by + "@" + file.Host, Since: time.Now()})
+	if err != nil || other == nil {
+		return err
+	}
+	return &lock.Held{Host: file.Host, By: *other}
+}
+
+// source returns what observes the cluster by connections.
+func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
+	return observe.Source{Kube: a.Kube, Dial: k.options.Dial, Open: a.Open, Members: a.Members, Masters: file.Masters}
+}
+
+// actor returns what acts by connections.
+func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
+	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members,
+		Progress: func(text string) { k.options.Log.Info(text) }}
 }
 
 // maxDone is the number of last actions in a status.
