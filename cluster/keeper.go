@@ -33,10 +33,10 @@ type Keeper struct {
 	Enabled bool          `json:"enabled"` // true when the masters run it
 	Health  string        `json:"health"`  // URL on masters that answers with status 200 while its passes end
 	Scale   []KeeperScale `json:"scale"`   // what the keeper may scale, in the order of cluster.keeper.scale
-	// Profiles and Replacement are the contents of the files with rules for the maintenance of nodes; empty: none.
-	Profiles    string         `json:"profiles"`
-	Replacement string         `json:"replacement"`
-	Settings    map[string]any `json:"settings"` // cluster.keeper with every default, as in an inventory
+
+	Profiles    string         `json:"profiles"`    // contents of the file with maintenance profiles; empty: none
+	Replacement string         `json:"replacement"` // contents of the file with the replacement of nodes; empty: none
+	Settings    map[string]any `json:"settings"`    // cluster.keeper with every default, as in an inventory
 }
 
 // KeeperScale is the place of objects that the keeper may scale and patch.

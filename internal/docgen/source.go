@@ -81,13 +81,17 @@ func jsonFields(st *ast.StructType) []sourceField {
 		if f.Tag == nil {
 			continue
 		}
-		name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
 		doc := comment(f.Doc, f.Comment)
 		for _, id := range f.Names {
 			doc = withoutName(doc, id.Name)
+		}
+		if doc == "" {
+			doc = tag.Get("doc") // of a setting of the inventory that is a variable, too
 		}
 		out = append(out, sourceField{name: name, typ: f.Type, doc: doc})
 	}
