@@ -15,7 +15,7 @@ import (
 type ApplyManifests struct {
 	Manifests Source        `yaml:"manifests" doc:"Source of the manifests; exclusive with content."`
 	Content   string        `yaml:"content" rule:"text" doc:"Manifests as text: YAML documents; exclusive with manifests."`
-	Set       string        `yaml:"set" rule:"label" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding. Default: no set, and nothing is removed."`
+	Set       string        `yaml:"set" rule:"label" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding. Default: no set, and nothing is removed."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
 	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments, DaemonSets and StatefulSets are rolled out; default false."`
 	Available float64       `yaml:"available" range:"0..1" doc:"With wait: share of the wanted pods that must be available; default 1."`
@@ -56,11 +56,12 @@ func (a *ApplyManifests) Check(ctx context.Context, actx engine.ActionContext) (
 		return engine.Change{}, err
 	}
 	dry := actx.CheckOnly()
-	planner := client
+	var plan []Planned
 	if dry {
-		planner = client.WithRetryTimeout(-1)
+		plan, err = planDryRun(ctx, client.WithRetryTimeout(-1), objects, a.Force)
+	} else {
+		plan, err = Plan(ctx, client, objects, a.Force)
 	}
-	plan, err := Plan(ctx, planner, objects, a.Force)
 	if dry && err != nil && IsTransient(err) {
 		return UnknownChange(objects, NotCompared(err)), nil
 	}

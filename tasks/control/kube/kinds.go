@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -66,6 +68,9 @@ func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (kind, er
 type unknownKindError struct{ gvk schema.GroupVersionKind }
 
 func (e *unknownKindError) Error() string {
+	if since := servedSince(e.gvk); since != "" {
+		return fmt.Sprintf("the API does not serve kind %s of %s, which Kubernetes serves since %s; upgrade all API servers", e.gvk.Kind, e.gvk.GroupVersion(), since)
+	}
 	return fmt.Sprintf("the API does not know kind %s of %s; is its CustomResourceDefinition applied?", e.gvk.Kind, e.gvk.GroupVersion())
 }
 
@@ -91,7 +96,9 @@ func (c *Client) resources(ctx context.Context, gv schema.GroupVersion, into *v1
 	case status == 404:
 		return nil // an empty list
 	case status != 200:
-		return fmt.Errorf("reading the resources of %s from the API: HTTP status %d", gv, status)
+		// As an error of the API: a server that is busy or starts is asked again.
+		err := apierrors.NewGenericServerResponse(status, "get", schema.GroupResource{}, "", http.StatusText(status), 0, false)
+		return fmt.Errorf("reading the resources of %s from the API: HTTP status %d: %w", gv, status, err)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("reading the resources of %s from the API: %w", gv, err)

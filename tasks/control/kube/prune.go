@@ -31,6 +31,7 @@ func prunable() []schema.GroupVersionKind {
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+		mutatingPolicyBindingKind(), mutatingPolicyKind(), // a policy without a binding has no effect
 	}
 }
 
@@ -62,7 +63,8 @@ func Unlisted(ctx context.Context, c *Client, set string, objects []*unstructure
 	selector := v1.ListOptions{LabelSelector: labelManagedBy + "=" + Manager + "," + LabelSet + "=" + set}
 	for i, gvk := range kinds {
 		group.Go(func() (err error) {
-			if found[i], err = c.List(ctx, gvk, "", selector); err != nil {
+			found[i], err = c.List(ctx, gvk, "", selector)
+			if err != nil && !IsUnknownKind(err) { // an older Kubernetes has no objects of a newer kind
 				return fmt.Errorf("listing objects of kind %s that belong to the set %s: %w", gvk.Kind, set, err)
 			}
 			return nil
