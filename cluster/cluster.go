@@ -37,13 +37,14 @@ type Cluster struct {
 	// UnmanagedNodes are patterns of nodes that the inventory does not name and other programs
 	// manage.
 	UnmanagedNodes []string          `json:"unmanaged_nodes"`
-	Addons         []Addon           `json:"addons"`         // add-ons in the order in which they are applied
-	AddonSpecs     []AddonSpec       `json:"-"`              // the same with all settings
-	Hooks          []HookSpec        `json:"-"`              // around work on nodes; the variable maintenance_hooks has them
-	Sysctls        map[string]string `json:"sysctls"`        // kernel settings of every node, value by name
-	Modules        []string          `json:"kernel_modules"` // kernel modules that nodes load at boot
-	Nodes          map[string]Node   `json:"-"`              // every host by name, not only those that are nodes
-	Order          []string          `json:"host_names"`     // names of all hosts that have a role, in inventory order
+	Addons         []Addon           `json:"addons"`          // add-ons in the order in which they are applied
+	AddonSpecs     []AddonSpec       `json:"-"`               // the same with all settings
+	ImageOverrides []ImageOverride   `json:"image_overrides"` // images of pods that the API servers replace
+	Hooks          []HookSpec        `json:"-"`               // around work on nodes; the variable maintenance_hooks has them
+	Sysctls        map[string]string `json:"sysctls"`         // kernel settings of every node, value by name
+	Modules        []string          `json:"kernel_modules"`  // kernel modules that nodes load at boot
+	Nodes          map[string]Node   `json:"-"`               // every host by name, not only those that are nodes
+	Order          []string          `json:"host_names"`      // names of all hosts that have a role, in inventory order
 
 	// ExternalAuthorities are the authorities whose keys neither a host nor the controller has.
 	ExternalAuthorities ExternalAuthorities `json:"external_authorities"`

@@ -121,6 +121,7 @@ func (r *resolver) clusterWide() {
 		},
 		Addons:              s.addons(),
 		AddonSpecs:          s.Addons,
+		ImageOverrides:      append([]ImageOverride{}, s.ImageOverrides...),
 		HostFirewall:        r.hostFirewall(),
 		ExternalAuthorities: s.Certificates.External.resolve(),
 		UnmanagedNodes:      orEmpty(s.Unmanaged),

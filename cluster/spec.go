@@ -24,6 +24,7 @@ type Spec struct {
 	Containerd     ContainerdSpec    `yaml:"containerd" doc:"The container runtime."`
 	Kubelet        KubeletSpec       `yaml:"kubelet" doc:"The kubelet."`
 	Addons         []AddonSpec       `yaml:"addons" doc:"Objects of Kubernetes that deployer applies in this order, after the cluster's own; objects and add-ons that the inventory no longer has are removed."`
+	ImageOverrides []ImageOverride   `yaml:"image_overrides" doc:"Images of pods that the API servers replace when pods are created, in all namespaces. Needs Kubernetes v1.36 or newer. Static pods, such as those of the masters, keep their images."`
 	Schedulable    *bool             `yaml:"schedulable_masters" doc:"Whether ordinary pods may run on masters; default true only when the cluster has no minion."`
 	Size           string            `yaml:"size" enum:"auto,small,medium,large,xlarge" default:"auto" doc:"Size profile, which sets limits and rates of the components; auto selects it by the number of nodes."`
 	Sysctls        map[string]string `yaml:"sysctls" doc:"Kernel settings of every node, added to deployer's own; a setting of both has the value given here."`

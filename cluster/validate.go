@@ -53,6 +53,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.problems = append(c.problems, CheckKeeper(c.spec.Keeper)...)
 	c.checkUnmanagedNodes()
 	c.checkAddons()
+	c.checkImageOverrides()
 	return c.problems
 }
 

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,6 +42,28 @@ func events(change func(*cluster.EventsSpec), others ...func(*cluster.Spec)) fun
 		for _, other := range others {
 			other(s)
 		}
+	}
+}
+
+// imageOverrides returns a change of a cluster that replaces images: pairs of an image and its replacement.
+func imageOverrides(images ...string) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, _ *[]cluster.Host) {
+		for i := 0; i < len(images); i += 2 {
+			s.ImageOverrides = append(s.ImageOverrides, cluster.ImageOverride{Image: images[i], Replacement: images[i+1]})
+		}
+	}
+}
+
+// imageOverridesWithout returns a change of a cluster that replaces an image, and of its first master, whose API server has
+// another flag or version.
+func imageOverridesWithout(key string, value any) func(*cluster.Spec, *[]cluster.Host) {
+	return func(s *cluster.Spec, h *[]cluster.Host) {
+		imageOverrides("nginx:1.2", "registry.example/nginx:1.2")(s, h)
+		server := map[string]any{"extra_args": map[string]any{key: value}}
+		if key == "version" {
+			server = map[string]any{key: value}
+		}
+		(*h)[0].Overrides = map[string]any{"apiserver": server}
 	}
 }
 
@@ -95,6 +118,29 @@ var brokenClusters = []struct {
 	{"metrics of the keeper on a port in use", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Keeper.Enabled, s.Keeper.MetricsAddress = true, "127.0.0.1:10259"
 	}, "port-clash cluster.keeper.metrics_address", "10259"},
+
+	{"an image with a quote", imageOverrides(`a"b`, "c"), "bad-image-override cluster.image_overrides", `"a\"b" is not an image`},
+	{"an image with a line break", imageOverrides("a\n", "c"), "bad-image-override cluster.image_overrides", `"a\n" is not an image`},
+	{"a replacement that is no image", imageOverrides("a", "https://registry.example/a"), "bad-image-override cluster.image_overrides", "registry.example/a/b:1.2"},
+	{"an image without a name", imageOverrides("a", ""), "bad-image-override cluster.image_overrides", `"" is not an image`},
+	{"a repository in upper case", imageOverrides("registry.example/A:1", "a"), "bad-image-override cluster.image_overrides", "registry.example/A:1"},
+	{"a digest that is cut off", imageOverrides("a@sha256:12ab", "b"), "bad-image-override cluster.image_overrides", "12ab"},
+	{"a long path of an image", imageOverrides("registry.example/"+strings.Repeat("a", 256), "b"), "bad-image-override cluster.image_overrides", "is not an image"},
+	{"an image for itself", imageOverrides("a:1", "a:1"), "chained-image-override cluster.image_overrides", "a:1 is replaced by itself"},
+	{"two replacements", imageOverrides("a:1", "b:1", "a:1", "c:1"), "duplicate-image-override cluster.image_overrides", "b:1 and c:1"},
+	{"a chain of replacements", imageOverrides("b:1", "c:1", "a:1", "b:1"), "chained-image-override cluster.image_overrides", "b:1, which replaces a:1, is itself replaced, by c:1"},
+	{"a loop of replacements", imageOverrides("a:1", "b:1", "b:1", "c:1", "c:1", "a:1"), "chained-image-override cluster.image_overrides", "a:1, b:1, c:1 are replaced in a circle"},
+	{"more replacements than an expression holds", imageOverrides(manyImages(1000, 91)...), "too-many-image-overrides cluster.image_overrides", "100003 characters"},
+	{"replacements by an older Kubernetes", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Kubernetes = "v1.35.4"
+		imageOverrides("a:1", "b:1")(s, h)
+	}, "version-skew cluster.image_overrides", "m1 has version v1.35.4, and API servers have MutatingAdmissionPolicy since v1.36"},
+	{"replacements by one older API server", func(s *cluster.Spec, h *[]cluster.Host) {
+		s.Kubernetes, s.Overrides = "v1.35.4", map[string]any{"apiserver": map[string]any{"version": "v1.36.3"}}
+		imageOverridesWithout("version", "v1.35.4")(s, h)
+	}, "version-skew cluster.image_overrides", "m1 has version v1.35.4"},
+	{"replacements without their plugin", imageOverridesWithout("disable-admission-plugins", []any{"MutatingAdmissionPolicy"}), "no-mutating-policies cluster.image_overrides", "extra_args of m1 disable MutatingAdmissionPolicy"},
+	{"replacements without their feature", imageOverridesWithout("feature-gates", "ContextualLogging=true,MutatingAdmissionPolicy=false"), "no-mutating-policies cluster.image_overrides", "extra_args of m1 disable MutatingAdmissionPolicy"},
 
 	{"no pattern", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"a["} }, "bad-pattern cluster.unmanaged_nodes", "virtual-*"},
 	{"a host as unmanaged", func(s *cluster.Spec, _ *[]cluster.Host) { s.Unmanaged = []string{"n*"} }, "managed-node cluster.unmanaged_nodes", "host n1"},
@@ -573,4 +619,46 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("%s: %v", name, p)
 		}
 	}
+}
+
+// TestAllowedImageOverrides checks forms of images that pods name, and as many as an expression holds.
+func TestAllowedImageOverrides(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0a", 32)
+	cases := map[string][]string{
+		"forms": {
+			"nginx", "registry.example/nginx", "nginx:latest", "registry.example:5000/nginx:latest", "docker.io/library/nginx:1.2", "[fd00::1]:5000/a/b" + digest,
+			"a/b-c__d.e_f:1.2_3", "localhost/a:1" + digest, "Team.Example/a", "10.0.0.1/a",
+		},
+		"two images, one replacement": {"a:1", "c:1", "b:1", "c:1"},
+		"as many as possible":         manyImages(999, 91),
+	}
+	for name, images := range cases {
+		spec, hosts := good()
+		imageOverrides(images...)(&spec, &hosts)
+		if p := cluster.Validate(spec, hosts); len(p) > 0 {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+	// The nodes of an upgrade may be older for a while, its API servers not.
+	spec, hosts := good()
+	imageOverrides("a:1", "b:1")(&spec, &hosts)
+	spec.Overrides = map[string]any{"kubelet": map[string]any{"version": "v1.35.4"}}
+	if p := cluster.Validate(spec, hosts); len(p) > 0 {
+		t.Errorf("older kubelets: %v", p)
+	}
+	spec.Kubernetes, spec.Overrides = "v1.35.4", map[string]any{"apiserver": map[string]any{"version": "v1.36.3"}}
+	if p := cluster.Validate(spec, hosts); len(p) > 0 {
+		t.Errorf("newer API servers: %v", p)
+	}
+}
+
+// manyImages returns n pairs of an image and its replacement, with together the given number of characters
+// less one.
+func manyImages(n, length int) []string {
+	var out []string
+	for i := range n {
+		image := fmt.Sprintf("registry.example/a%04d", i)
+		out = append(out, image, strings.Repeat("b", length-1-len(image)))
+	}
+	return out
 }

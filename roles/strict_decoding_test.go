@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -169,6 +170,7 @@ func object(doc string) error {
 		"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
 		"Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"ConfigMap": &corev1.ConfigMap{}, "Deployment": &appsv1.Deployment{},
+		"MutatingAdmissionPolicy": &admissionv1.MutatingAdmissionPolicy{}, "MutatingAdmissionPolicyBinding": &admissionv1.MutatingAdmissionPolicyBinding{},
 		"PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"Service":             &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
 	}
