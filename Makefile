@@ -177,11 +177,11 @@ e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	go test -tags lab -count=1 -v -timeout 10m -run TestHosts ./test/lab/lab
 
 # Scenarios for which make e2e has no time.
-E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues|TestInterruptedChecks
+E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues|TestInterruptedChecks|TestImageOverrides
 
 .PHONY: e2e-more
 e2e-more: build packages ## scenarios on real hosts for which make e2e has no time (needs root)
-	bin/deployer artifacts build
+	bin/deployer artifacts build --kubernetes v1.36.3,v1.35.4
 	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_MORE)' ./test/e2e
 
 .PHONY: e2e-smoke
