@@ -55,7 +55,7 @@ func (a *Action) Check(ctx context.Context, actx engine.ActionContext) (engine.C
 	if err != nil {
 		return engine.Change{}, err
 	}
-	if s.Cordon == Ours || actx.CheckOnly() && s.Cordon == Open {
+	if s.Cordon == Ours || actx.CheckOnly() && s.Cordon != Foreign {
 		registerCleanup(actx, client, s.Node)
 	}
 	change := engine.Change{Output: engine.Output{"node": s.Node, "evicted": 0, "was_cordoned": s.Cordon == Foreign}}

@@ -56,10 +56,10 @@ func (a *CordonAction) Check(ctx context.Context, actx engine.ActionContext) (en
 		return engine.Change{}, err
 	}
 	is := CordonOf(node)
-	if is == Ours || actx.CheckOnly() && is == Open {
+	if is == Ours || actx.CheckOnly() && is != Foreign {
 		registerCleanup(actx, client, name)
 	}
-	if is != Open {
+	if is == Ours || is == Foreign {
 		return engine.NoChange(engine.Output{"node": name}), nil
 	}
 	change := engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: targetOf(a.Node), Action: "cordon"})

@@ -27,22 +27,26 @@ type Cordon int
 
 // The states of a node.
 const (
-	Open    Cordon = iota // it accepts pods
-	Ours                  // deployer has cordoned it, in this run or one that was killed
-	Foreign               // somebody else has cordoned it
+	Open      Cordon = iota // it accepts pods
+	Ours                    // deployer has cordoned it, in this run or one that was killed
+	Foreign                 // somebody else has cordoned it
+	Rebooting               // its own host has cordoned it before it went down; a drain takes the cordon over
 )
 
 // CordonOf returns the state of a node. The mark counts only while deployer is the one
 // that made the node unschedulable: another user may have uncordoned and cordoned it since.
 func CordonOf(node *corev1.Node) Cordon {
 	_, marked := node.Annotations[annotation]
+	_, rebooting := node.Annotations[rebootAnnotation]
 	switch {
 	case !node.Spec.Unschedulable:
 		return Open
-	case marked && !cordonedByOthers(node):
+	case !marked && !rebooting || cordonedByOthers(node):
+		return Foreign
+	case marked:
 		return Ours
 	}
-	return Foreign
+	return Rebooting
 }
 
 // CordonedBy returns the run of deployer that has cordoned a node; empty when the node
@@ -110,7 +114,7 @@ func markText(run string) (string, error) {
 // cordon makes the node unschedulable and marks it. cordon returns the earlier state.
 func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
-		if was = CordonOf(node); was != Open {
+		if was = CordonOf(node); was == Ours || was == Foreign {
 			return nil, nil
 		}
 		mark, err := markText(run)
@@ -124,7 +128,7 @@ func cordon(ctx context.Context, c *kube.Client, name, run string) (was Cordon, 
 func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cordon, err error) {
 	err = patch(ctx, c, name, func(node *corev1.Node) (map[string]any, error) {
 		was = CordonOf(node)
-		if _, marked := node.Annotations[annotation]; was == Foreign && !force || was == Open && !marked {
+		if _, marked := node.Annotations[annotation]; (was == Foreign || was == Rebooting) && !force || was == Open && !marked {
 			return nil, nil
 		}
 		return nodePatch(nil, nil), nil
@@ -134,7 +138,7 @@ func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cor
 
 func nodePatch(mark, unschedulable any) map[string]any {
 	return map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{annotation: mark}},
+		"metadata": map[string]any{"annotations": map[string]any{annotation: mark, rebootAnnotation: nil}},
 		"spec":     map[string]any{"unschedulable": unschedulable},
 	}
 }

@@ -32,7 +32,9 @@ type NodeState struct {
 }
 
 // Drained reports whether the node is cordoned and has no pods to evict.
-func (s *NodeState) Drained() bool { return s.Cordon != Open && len(s.Pods) == 0 }
+func (s *NodeState) Drained() bool {
+	return (s.Cordon == Ours || s.Cordon == Foreign) && len(s.Pods) == 0
+}
 
 // ReadNode reads a node and its pods. Pods that may not be evicted by the options
 // are an error that names them.

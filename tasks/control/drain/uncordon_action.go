@@ -43,13 +43,13 @@ func (u *UncordonAction) Check(ctx context.Context, actx engine.ActionContext) (
 	is := CordonOf(node)
 	foreseen := dry && settled(actx, name)
 	out := engine.Output{"node": name, "still_cordoned": is == Foreign && !u.Force}
-	if is == Ours || is == Foreign && u.Force || is == Open && foreseen {
+	if is == Ours || (is == Foreign || is == Rebooting) && u.Force || is == Open && foreseen {
 		change := engine.Changed(engine.Effect{Kind: engine.EffectObject, Target: targetOf(u.Node), Action: "make schedulable again"})
 		change.Output = out
 		return change, nil
 	}
 	change := engine.NoChange(out)
-	if is == Open {
+	if is == Open || is == Rebooting { // the host of a node that reboots uncordons it
 		return change, nil
 	}
 	change.Effects = []engine.Effect{{Kind: engine.EffectShow, Target: targetOf(u.Node), Diff: fmt.Sprintf(
