@@ -60,11 +60,11 @@ func New(file config.File) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := clientTLS(file.API.CA, file.API.Cert, file.API.Key)
+	api, err := ClientTLS(file.API.CA, fromFiles(file.API.Cert, file.API.Key))
 	if err != nil {
 		return nil, err
 	}
-	members, err := clientTLS(file.Etcd.CA, file.Etcd.Cert, file.Etcd.Key)
+	members, err := ClientTLS(file.Etcd.CA, fromFiles(file.Etcd.Cert, file.Etcd.Key))
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
 }
 
-// clientTLS returns the settings of connections that present the certificate in a file, which is read
-// for each connection, because it is renewed.
-func clientTLS(ca, cert, key string) (*tls.Config, error) {
+// ClientTLS returns the settings of connections that trust the authority in a file and present the
+// certificate that read returns. It is read for each connection, because it is renewed.
+func ClientTLS(ca string, read func() (tls.Certificate, error)) (*tls.Config, error) {
 	text, err := os.ReadFile(ca)
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificate of an authority: %w", err)
@@ -121,11 +121,19 @@ func clientTLS(ca, cert, key string) (*tls.Config, error) {
 	return &tls.Config{
 		RootCAs: roots, MinVersion: tls.VersionTLS12,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(cert, key)
-			if err != nil {
-				return nil, fmt.Errorf("reading the keeper's certificate: %w", err)
-			}
-			return &pair, nil
+			pair, err := read()
+			return &pair, err
 		},
 	}, nil
+}
+
+// fromFiles reads the keeper's certificate and key.
+func fromFiles(cert, key string) func() (tls.Certificate, error) {
+	return func() (tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return pair, fmt.Errorf("reading the keeper's certificate: %w", err)
+		}
+		return pair, nil
+	}
 }
