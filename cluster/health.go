@@ -90,6 +90,9 @@ func unitsOf(c *Cluster, n Node) []string {
 	if n.RunsAPIServer && c.Keeper.Enabled {
 		out = append(out, unitKeeper)
 	}
+	if n.IsNode && c.Keeper.Reboots.Enabled {
+		out = append(out, unitReboot)
+	}
 	if n.RunsExternalProxy && !n.IsNode {
 		out = append(out, "deployer-proxy.service")
 	}

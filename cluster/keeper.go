@@ -24,6 +24,9 @@ const (
 	unitKeeper = "deployer-keeper.service"
 	fileKeeper = "keeper.yaml"
 
+	unitReboot = "deployer-reboot.service"
+	fileReboot = "reboot.yaml"
+
 	fileProfiles    = "keeper-profiles.yaml"
 	fileReplacement = "keeper-replacement.yaml"
 )
@@ -33,10 +36,29 @@ type Keeper struct {
 	Enabled bool          `json:"enabled"` // true when the masters run it
 	Health  string        `json:"health"`  // URL on masters that answers with status 200 while its passes end
 	Scale   []KeeperScale `json:"scale"`   // what the keeper may scale, in the order of cluster.keeper.scale
+	Reboots KeeperReboots `json:"reboots"` // unit of all nodes that acts while their hosts go down
 
 	Profiles    string         `json:"profiles"`    // contents of the file with maintenance profiles; empty: none
 	Replacement string         `json:"replacement"` // contents of the file with the replacement of nodes; empty: none
 	Settings    map[string]any `json:"settings"`    // cluster.keeper with every default, as in an inventory
+}
+
+// KeeperReboots is the unit of nodes that acts while their hosts go down.
+type KeeperReboots struct {
+	Enabled        bool   `json:"enabled"`         // true when nodes have it
+	EvictTimeout   string `json:"evict_timeout"`   // maximum time for evictions, such as 2m0s
+	UnmountTimeout string `json:"unmount_timeout"` // maximum time for volumes afterwards
+	StopSeconds    int    `json:"stop_seconds"`    // seconds after which systemd ends the program
+}
+
+// rebootReserve is the time that a shutdown may need in addition to its two timeouts: for systemd (5 s),
+// the record's lock (16 s), and the API at the beginning and the end (10 s each), see keeper/reboot.
+const rebootReserve = time.Minute
+
+// resolve returns the settings for playbooks.
+func (s KeeperRebootsSpec) resolve() KeeperReboots {
+	stop := s.EvictTimeout + s.UnmountTimeout + rebootReserve
+	return KeeperReboots{s.Enabled, s.EvictTimeout.String(), s.UnmountTimeout.String(), int(stop.Seconds())}
 }
 
 // KeeperScale is the place of objects that the keeper may scale and patch.
@@ -61,8 +83,9 @@ func (s KeeperSpec) resolve() Keeper {
 	}
 	onHost := s // the masters have the files at paths of their own
 	onHost.Profiles, onHost.Replacement = fileOf(s.Profiles, fileProfiles), fileOf(s.Replacement, fileReplacement)
+	onHost.Reboots = KeeperRebootsSpec{} // the keeper of masters has no part in it
 	return Keeper{
-		Enabled: s.Enabled, Scale: scale, Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
+		Enabled: s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
 		Profiles: s.Profiles, Replacement: s.Replacement, Settings: settingsOf(reflect.ValueOf(onHost)).(map[string]any),
 	}
 }
@@ -139,6 +162,9 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	between(".clear.unknown_for", s.Clear.UnknownFor, time.Minute, 30*day)
 	between(".clear.terminating_for", s.Clear.TerminatingFor, time.Second, 30*day)
 	between(".purge.unreachable_for", s.Purge.UnreachableFor, 5*time.Minute, 365*day)
+	// systemd reboots by force after 30 min (reboot.target, JobTimeoutSec).
+	between(".reboots.evict_timeout", s.Reboots.EvictTimeout, time.Second, 15*time.Minute)
+	between(".reboots.unmount_timeout", s.Reboots.UnmountTimeout, time.Second, 10*time.Minute)
 	if s.Purge.MinReadyMasters < 1 {
 		add(".purge.min_ready_masters", "%d: at least one master must be Ready", s.Purge.MinReadyMasters)
 	}

@@ -13,6 +13,7 @@ type KeeperSpec struct {
 	StuckContainers []StuckContainerSpec `yaml:"stuck_containers" doc:"Pods that are deleted when a container of theirs does not become ready again."`
 	Scale           []ScalePolicySpec    `yaml:"scale" doc:"Replicas of objects by the number of Ready nodes, such as a database that is highly available from three nodes on."`
 	Etcd            KeeperEtcdSpec       `yaml:"etcd" doc:"Care for the etcd cluster."`
+	Reboots         KeeperRebootsSpec    `yaml:"reboots" doc:"What a host does with its node while it shuts down or reboots."`
 
 	// Files with rules for the maintenance of nodes.
 	Profiles    string `yaml:"profiles" doc:"File with maintenance profiles, relative to the inventory, as maintenance-controller has them. Default: none."`
@@ -75,6 +76,19 @@ type KeeperEtcdSpec struct {
 	FreeSpace  *bool `yaml:"free_space" default:"true" doc:"Whether a full database (alarm NOSPACE), in which nothing can be written, is compacted and defragmented, and its alarm disarmed when it is smaller than its quota."`
 }
 
+// KeeperRebootsSpec is the `cluster.keeper.reboots:` section. It needs no keeper: each node acts for
+// itself.
+//
+// A pod has 30 s to end by default (terminationGracePeriodSeconds), so that in 2 min four pods of one
+// PodDisruptionBudget can leave in turn. A kubelet reports its volumes in use every 10 s
+// (nodeStatusUpdateFrequency), and the unmounting of a volume of a CSI driver has 2 min in Kubernetes,
+// of which it mostly needs seconds.
+type KeeperRebootsSpec struct {
+	Enabled        bool          `yaml:"enabled" default:"false" doc:"Whether each node has unit deployer-reboot.service: while the machine shuts down it cordons its node, evicts pods with volumes of PersistentVolumeClaims and waits until these are unmounted; after the boot it uncordons what it has cordoned. It does not depend on cluster.keeper.enabled."`
+	EvictTimeout   time.Duration `yaml:"evict_timeout" default:"2m" doc:"Maximum time for the evictions, within PodDisruptionBudgets, and the ends of these pods; after it the shutdown goes on."`
+	UnmountTimeout time.Duration `yaml:"unmount_timeout" default:"1m" doc:"Maximum time for their volumes to be unmounted afterwards."`
+}
+
 // WithDefaults returns the settings with the default of each that has none.
 func (k KeeperSpec) WithDefaults() KeeperSpec {
 	duration := func(d *time.Duration, byDefault time.Duration) {
@@ -91,6 +105,8 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 		k.Purge.MinReadyMasters = 2
 	}
 	k.Purge.PreRemove, k.Purge.PostRemove = hooksWithDefaults(k.Purge.PreRemove), hooksWithDefaults(k.Purge.PostRemove)
+	duration(&k.Reboots.EvictTimeout, 2*time.Minute)
+	duration(&k.Reboots.UnmountTimeout, time.Minute)
 	k.StuckContainers = append([]StuckContainerSpec{}, k.StuckContainers...)
 	for i := range k.StuckContainers {
 		duration(&k.StuckContainers[i].For, 5*time.Minute)

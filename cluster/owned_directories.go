@@ -95,6 +95,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 			deployer = append(deployer, fileReplacement)
 		}
 	}
+	if n.IsNode && c.Keeper.Reboots.Enabled {
+		deployer, units = append(deployer, fileReboot), append(units, unitReboot)
+	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")

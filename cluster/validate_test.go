@@ -115,6 +115,8 @@ var brokenClusters = []struct {
 		s.Keeper.Scale = []cluster.ScalePolicySpec{{Kind: "Deployment", Namespace: "default", Selector: "app=x"}}
 	}, "bad-keeper cluster.keeper.scale[0]", "set max or patch"},
 	{"keeper without a port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.MetricsAddress = "127.0.0.1" }, "bad-keeper cluster.keeper.metrics_address", "127.0.0.1:10275"},
+	{"evictions for hours", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.EvictTimeout = time.Hour }, "bad-keeper cluster.keeper.reboots.evict_timeout", "from 1s to 15m"},
+	{"no time for volumes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.UnmountTimeout = -time.Second }, "bad-keeper cluster.keeper.reboots.unmount_timeout", "from 1s to 10m"},
 	{"metrics of the keeper on a port in use", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Keeper.Enabled, s.Keeper.MetricsAddress = true, "127.0.0.1:10259"
 	}, "port-clash cluster.keeper.metrics_address", "10259"},

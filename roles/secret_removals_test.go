@@ -24,6 +24,9 @@ func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 		"/etc/cni/net.d/10-deployer.conflist",
 		"/etc/cni/net.d/10-calico.conflist",
 		"/etc/deployer/former-network-plugin",
+		"/usr/local/bin/deployer-keeper",
+		"/var/lib/deployer/reboot.json",
+		"/var/lib/deployer/reboot.json.lock",
 		"{{ node_work.state_files }}", // the states of the kubelet's managers of CPUs and memory
 	}
 	steps := 0

@@ -28,6 +28,7 @@ import (
 
 	"deployer/keeper/config"
 	"deployer/keeper/maintenance"
+	"deployer/keeper/reboot"
 	"deployer/project"
 )
 
@@ -68,6 +69,9 @@ func readable(file, text string) error {
 		return credentials(text)
 	case file == "/etc/deployer/keeper.yaml":
 		_, err := config.Parse(file, []byte(text))
+		return err
+	case file == "/etc/deployer/reboot.yaml":
+		_, err := reboot.ParseConfig(file, []byte(text))
 		return err
 	case file == "/etc/deployer/keeper-profiles.yaml":
 		_, err := maintenance.Load([]byte(text), file, func(string) (string, bool) { return "", true }, nil)
