@@ -20,6 +20,8 @@ import (
 var (
 	scenarios, passed int
 	recoveredMax      time.Duration // until the pods of a dead node ran elsewhere
+	movedMax          time.Duration // from a reboot until the pod of the host ran elsewhere
+	withoutAPIMax     time.Duration // of a shutdown without the API
 	memoryMax         float64       // of a keeper, resident, in MB
 )
 

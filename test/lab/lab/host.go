@@ -45,13 +45,22 @@ func (l *Lab) Start(ctx context.Context, host string) error {
 
 // Reboot shuts a host down cleanly and boots it again.
 func (l *Lab) Reboot(ctx context.Context, host string) error {
+	if err := l.Shutdown(ctx, host); err != nil {
+		return err
+	}
+	return l.Start(ctx, host)
+}
+
+// Shutdown shuts a host down cleanly, by a reboot of its own, and returns when it is down. A host that
+// is down is no error.
+func (l *Lab) Shutdown(ctx context.Context, host string) error {
 	if _, err := l.Host(host); err != nil {
 		return err
 	}
 	if err := l.shutDown(ctx, host); err != nil {
 		return fmt.Errorf("rebooting host %s: %w", host, err)
 	}
-	return l.Start(ctx, host)
+	return nil
 }
 
 func (l *Lab) shutDown(ctx context.Context, host string) error {
