@@ -14,24 +14,34 @@ import (
 	"deployer/ansible/jinja"
 	"deployer/inventory"
 	"deployer/shortlist"
+	"deployer/terraform"
 )
 
 func newInventoryImport(e env) *cobra.Command {
 	var file string
+	var fromTerraform bool
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
-		Short: "Convert an inventory of Ansible or Kubespray",
+		Short: "Convert an inventory of Ansible or Kubespray, or the output of Terraform",
 		Long: `Import converts an inventory of Ansible: a file in INI or YAML form, a directory of
 such files, or the JSON output of ` + "`ansible-inventory --list`" + `, with the group_vars
 and host_vars beside it. It converts groups, hosts, variables and connection
 settings, so that each host has the values that Ansible gives it; from an inventory of
 Kubespray also the roles and the cluster settings that have an equivalent. It lists all
 other settings and values, and those of ansible.cfg, with their position, on standard
-error and at the end of the file. No host is contacted.`,
+error and at the end of the file. No host is contacted.
+
+With --terraform, SOURCE is what ` + "`terraform output -json`" + ` prints, or - for standard input,
+of a configuration with the outputs of KubeOne: control plane and static workers
+become hosts with their addresses and SSH settings.`,
 		Example: `  deployer inventory import hosts.ini -f inventory.yaml
-  deployer inventory import kubespray/inventory/mycluster -f inventory.yaml`,
+  deployer inventory import kubespray/inventory/mycluster -f inventory.yaml
+  terraform output -json | deployer inventory import --terraform - -f inventory.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if fromTerraform {
+				return importTerraform(e, args[0], file)
+			}
 			source, err := importer.Read(args[0])
 			if err != nil {
 				return usageError(err)
@@ -48,7 +58,38 @@ error and at the end of the file. No host is contacted.`,
 		},
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write, which must not exist yet (default: standard output)")
+	cmd.Flags().BoolVar(&fromTerraform, "terraform", false, "SOURCE is the JSON output of Terraform")
 	return cmd
+}
+
+// maxTerraformOutput is the maximum size of the output of Terraform in bytes; that of 1000 hosts has about 100 kB.
+const maxTerraformOutput = 64 << 20
+
+// importTerraform converts the output of Terraform.
+func importTerraform(e env, source, file string) error {
+	in, name := e.stdin, "standard input"
+	if source != "-" {
+		f, err := os.Open(source)
+		if err != nil {
+			return usageError(err)
+		}
+		defer func() { _ = f.Close() }()
+		in, name = f, source
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxTerraformOutput))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	result, err := terraform.Convert(name, text)
+	if err != nil {
+		return usageError(err)
+	}
+	if err := writeNew(e.stdout, file, result.Text); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "the output of Terraform: %s\n", shortlist.Count(result.Hosts, "host"))
+	printNotes(e.stderr, file, result.Notes, result.Text)
+	return nil
 }
 
 // translateJinja translates a Jinja text to deployer's expressions.
@@ -95,10 +136,20 @@ func printImport(w io.Writer, file string, source *importer.Source, result *impo
 		kind = "Kubespray"
 	}
 	fmt.Fprintf(w, "an inventory of %s: %s, %s\n", kind, shortlist.Count(len(source.Hosts), "host"), shortlist.Count(len(source.Groups), "group"))
-	if len(result.Notes) > 0 {
-		fmt.Fprintf(w, "not converted, or not literally (%d, also at the end of the file):\n", len(result.Notes))
-	}
+	var notes []string
 	for _, n := range result.Notes {
+		notes = append(notes, n.String())
+	}
+	printNotes(w, file, notes, result.Text)
+	return nil
+}
+
+// printNotes prints what a person has to look at in an inventory that was made of something else.
+func printNotes(w io.Writer, file string, notes []string, text []byte) {
+	if len(notes) > 0 {
+		fmt.Fprintf(w, "not converted, or not literally (%d, also at the end of the file):\n", len(notes))
+	}
+	for _, n := range notes {
 		fmt.Fprintf(w, "  %s\n", n)
 	}
 	if file == "" {
@@ -107,8 +158,7 @@ func printImport(w io.Writer, file string, source *importer.Source, result *impo
 		fmt.Fprintf(w, "%[2]s would read %[1]s too, over its own variables and by other rules (yes is a text): move %[1]s away, or %[2]s to another directory\n",
 			strings.Join(old, " and "), file)
 	}
-	if _, err := inventory.Parse(file, result.Text); err != nil {
+	if _, err := inventory.Parse(file, text); err != nil {
 		fmt.Fprintf(w, "fix these errors by hand before deployer can read the file:\n%v\n", err)
 	}
-	return nil
 }
