@@ -73,7 +73,11 @@ func (s *Store) gcRuns() error {
 		all = append(all, storedRun{name: e.Name(), used: info.ModTime(), kept: err == nil, bytes: bytesIn(filepath.Join(runs, e.Name(), "kept"))})
 	}
 	var errs []error
-	for _, name := range runsToRemove(all) {
+	gone := runsToRemove(all)
+	if err := s.keepLeft(gone); err != nil {
+		errs = append(errs, err) // without it, only drift of these files is not seen
+	}
+	for _, name := range gone {
 		errs = append(errs, os.RemoveAll(filepath.Join(runs, name)))
 	}
 	return errors.Join(append(errs, s.expireSecrets(time.Now()))...)
