@@ -17,10 +17,10 @@ import (
 // it started may hold the pipe open forever.
 const drainDelay = 2 * time.Second
 
-// runCommand runs a program on this machine. When ctx ends, the program is killed
+// RunCommand runs a program on this machine. When ctx ends, the program is killed
 // with all its children. Messages are in the C locale, as modules parse them, unless
 // the command sets another.
-func runCommand(ctx context.Context, c engine.Command) (engine.CommandResult, error) {
+func RunCommand(ctx context.Context, c engine.Command) (engine.CommandResult, error) {
 	if len(c.Argv) == 0 {
 		return engine.CommandResult{}, errors.New("running a command: no program is given")
 	}

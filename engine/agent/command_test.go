@@ -34,14 +34,14 @@ func TestCommandIsKilledWithItsChildren(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { stop(cause) })
 	began := time.Now()
-	_, err := runCommand(ctx, engine.Command{Argv: []string{"/bin/sh", "-c", "sleep 60 & sleep 60"}})
+	_, err := RunCommand(ctx, engine.Command{Argv: []string{"/bin/sh", "-c", "sleep 60 & sleep 60"}})
 	if !errors.Is(err, cause) || time.Since(began) > 20*time.Second {
 		t.Errorf("got %v after %v", err, time.Since(began))
 	}
-	if _, err := runCommand(t.Context(), engine.Command{Argv: []string{"no-such-program"}}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+	if _, err := RunCommand(t.Context(), engine.Command{Argv: []string{"no-such-program"}}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("got %v", err)
 	}
-	r, err := runCommand(t.Context(), engine.Command{Argv: []string{"/bin/sh", "-c", "cat; pwd; echo $LC_ALL $X"}, Stdin: []byte("in\n"), Dir: "/", Env: []string{"X=y"}})
+	r, err := RunCommand(t.Context(), engine.Command{Argv: []string{"/bin/sh", "-c", "cat; pwd; echo $LC_ALL $X"}, Stdin: []byte("in\n"), Dir: "/", Env: []string{"X=y"}})
 	if err != nil || r.Stdout != "in\n/\nC y\n" {
 		t.Errorf("got %+v, %v", r, err)
 	}

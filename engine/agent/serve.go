@@ -48,7 +48,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, registry engine.Reg
 		opts.Facts = func() engine.Facts { return facts.Read(opts.Root) }
 	}
 	if opts.Command == nil {
-		opts.Command = runCommand
+		opts.Command = RunCommand
 	}
 	gone := make(chan struct{})
 	s := &server{

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -83,7 +84,9 @@ func compare(ctx context.Context, actx engine.ActionContext, cert cluster.Served
 	if err != nil {
 		return err
 	}
-	got, err := handshake(ctx, actx, cert.Address)
+	got, err := Certificate(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
+		return actx.Dial(ctx, actx.Host(), network, address)
+	}, cert.Address)
 	if err != nil {
 		return err
 	}
@@ -113,12 +116,12 @@ func fingerprint(ctx context.Context, actx engine.ActionContext, path string) (s
 	return "", fmt.Errorf("%s has no certificate that can be read", path)
 }
 
-// handshake returns the certificate that an address serves. Servers that want a client's
-// certificate may refuse the connection after that, which does not matter here.
-func handshake(ctx context.Context, actx engine.ActionContext, address string) (*x509.Certificate, error) {
+// Certificate returns the certificate that an address serves; dial connects to it. Servers that want a
+// client's certificate may refuse the connection after that, which does not matter here.
+func Certificate(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), address string) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	conn, err := actx.Dial(ctx, actx.Host(), "tcp", address)
+	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", address, err)
 	}
