@@ -225,7 +225,7 @@ e2e-etcd: build packages ## the etcd cluster of events: installed, broken, resto
 .PHONY: e2e-keeper
 e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a full etcd, dead keepers, reboots (needs root)
 	bin/deployer artifacts build
-	go test -tags lab -count=1 -v -timeout 90m ./test/keeper
+	go test -tags lab -count=1 -v -timeout 120m ./test/keeper
 
 # Scenarios for which make e2e-networks has no time.
 E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico

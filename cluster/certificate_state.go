@@ -14,6 +14,7 @@ const (
 	CertificateExpired   = "expired"
 	CertificateExpiring  = "expiring"
 	CertificateMissing   = "missing"
+	CertificateDamaged   = "damaged"   // cannot be read, or does not belong to its key
 	CertificateAuthority = "authority" // signed by another authority, or another authority than on the masters
 )
 

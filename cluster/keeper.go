@@ -38,6 +38,8 @@ type Keeper struct {
 	Scale   []KeeperScale `json:"scale"`   // what the keeper may scale, in the order of cluster.keeper.scale
 	Reboots KeeperReboots `json:"reboots"` // unit of all nodes that acts while their hosts go down
 
+	Backups []KeeperBackups `json:"backups"` // scheduled snapshots that masters save
+
 	Profiles    string         `json:"profiles"`    // contents of the file with maintenance profiles; empty: none
 	Replacement string         `json:"replacement"` // contents of the file with the replacement of nodes; empty: none
 	Settings    map[string]any `json:"settings"`    // cluster.keeper with every default, as in an inventory
@@ -65,6 +67,34 @@ func (s KeeperRebootsSpec) resolve() KeeperReboots {
 type KeeperScale struct {
 	Namespace string `json:"namespace"` // their namespace
 	Group     string `json:"group"`     // API group of their kind; empty for the core group
+}
+
+// KeeperBackups are the scheduled snapshots of an etcd cluster.
+type KeeperBackups struct {
+	Of  string `json:"of"`  // name of the etcd cluster: etcd or etcd-calico
+	Dir string `json:"dir"` // directory with the snapshots
+
+	Timer string `json:"timer"` // unit file of the timer that saves them
+}
+
+// keeperBackups returns the etcd clusters whose scheduled snapshots keepers see. Each time, one member saves
+// the snapshot, so keepers see all of them only when every member is on a master.
+func (r *resolver) keeperBackups() []KeeperBackups {
+	out := []KeeperBackups{}
+	for _, host := range r.place.etcd {
+		if !slices.Contains(r.place.masters, host) {
+			return out
+		}
+	}
+	for _, etcd := range []struct {
+		name    string
+		cluster *Etcd
+	}{{"etcd", &r.out.Etcd}, {"etcd-calico", r.out.EtcdCalico}} {
+		if etcd.cluster != nil && etcd.cluster.Backup.Scheduled() {
+			out = append(out, KeeperBackups{etcd.name, "/var/lib/deployer/" + etcd.name + "-snapshots", "/etc/systemd/system/deployer-" + etcd.name + "-backup.timer"})
+		}
+	}
+	return out
 }
 
 // resolve returns the settings for playbooks.
@@ -165,6 +195,7 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	// systemd reboots by force after 30 min (reboot.target, JobTimeoutSec).
 	between(".reboots.evict_timeout", s.Reboots.EvictTimeout, time.Second, 15*time.Minute)
 	between(".reboots.unmount_timeout", s.Reboots.UnmountTimeout, time.Second, 10*time.Minute)
+	between(".etcd.backup_max_age", s.Etcd.BackupMaxAge, time.Minute, 365*day)
 	if s.Purge.MinReadyMasters < 1 {
 		add(".purge.min_ready_masters", "%d: at least one master must be Ready", s.Purge.MinReadyMasters)
 	}

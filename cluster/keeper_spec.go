@@ -15,6 +15,8 @@ type KeeperSpec struct {
 	Etcd            KeeperEtcdSpec       `yaml:"etcd" doc:"Care for the etcd cluster."`
 	Reboots         KeeperRebootsSpec    `yaml:"reboots" doc:"What a host does with its node while it shuts down or reboots."`
 
+	Certificates KeeperCertificatesSpec `yaml:"certificates" doc:"Certificates of the masters."`
+
 	// Files with rules for the maintenance of nodes.
 	Profiles    string `yaml:"profiles" doc:"File with maintenance profiles, relative to the inventory, as maintenance-controller has them. Default: none."`
 	Replacement string `yaml:"replacement" doc:"File with the settings of the replacement of nodes, relative to the inventory. Default: none."`
@@ -74,6 +76,13 @@ type ScalePolicySpec struct {
 type KeeperEtcdSpec struct {
 	Defragment *bool `yaml:"defragment" default:"true" doc:"Whether members whose file has at least 100 MiB, of which 45 % hold no data, are defragmented: one at a time, the leader last, 36 s apart."`
 	FreeSpace  *bool `yaml:"free_space" default:"true" doc:"Whether a full database (alarm NOSPACE), in which nothing can be written, is compacted and defragmented, and its alarm disarmed when it is smaller than its quota."`
+
+	BackupMaxAge time.Duration `yaml:"backup_max_age" default:"48h" doc:"Age of the newest scheduled snapshot from which on the keeper reports that backups are too old. Set more for a rarer cluster.etcd.backup.schedule than daily."`
+}
+
+// KeeperCertificatesSpec is the `cluster.keeper.certificates:` section.
+type KeeperCertificatesSpec struct {
+	Renew *bool `yaml:"renew" default:"true" doc:"Whether the keeper of each master renews what this host uses when less than cluster.certificates.renew_before is left, one master after the other, each with the proof of deployer certs renew. Keys stay on their host. Certificates of other hosts and of external authorities stay as they are."`
 }
 
 // KeeperRebootsSpec is the `cluster.keeper.reboots:` section. It needs no keeper: each node acts for
@@ -120,6 +129,8 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 		s.ReadyNodes, s.Min = max(s.ReadyNodes, 1), max(s.Min, 1)
 	}
 	k.Etcd.Defragment, k.Etcd.FreeSpace = orTrue(k.Etcd.Defragment), orTrue(k.Etcd.FreeSpace)
+	duration(&k.Etcd.BackupMaxAge, 48*time.Hour)
+	k.Certificates.Renew = orTrue(k.Certificates.Renew)
 	if k.MetricsAddress == "" {
 		k.MetricsAddress = "127.0.0.1:10275"
 	}

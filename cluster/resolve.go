@@ -130,6 +130,7 @@ func (r *resolver) clusterWide() {
 		r.out.Order = append(r.out.Order, h.Name)
 	}
 	r.out.Proxy = r.proxy(size)
+	r.out.Keeper.Backups = r.keeperBackups()
 }
 
 func versionSet(s Spec) VersionSet {

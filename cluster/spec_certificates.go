@@ -53,8 +53,10 @@ type CertificateLifetimes struct {
 	Leaf        time.Duration `json:"-"`
 	Authority   time.Duration `json:"-"`
 	RenewBefore string        `json:"renew_before"` // remaining lifetime from which on a certificate is renewed, as in 720h0m0s
+
+	LeafLifetime string `json:"leaf_lifetime"` // lifetime of new certificates of components, as in 8760h0m0s
 }
 
 func (s CertificatesSpec) resolve() CertificateLifetimes {
-	return CertificateLifetimes{Leaf: s.LeafLifetime, Authority: s.AuthorityLifetime, RenewBefore: s.RenewBefore.String()}
+	return CertificateLifetimes{Leaf: s.LeafLifetime, Authority: s.AuthorityLifetime, RenewBefore: s.RenewBefore.String(), LeafLifetime: s.LeafLifetime.String()}
 }

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Config   string // path of the configuration; default [config.Path]
 	StateDir string // state directory of the host, which has the run lock
+	Root     string // before the paths of certificates; empty except in tests
 	Version  string // of the program
 	Log      *slog.Logger
 	// Dial connects to hosts, to see whether they answer; default [access.Dial].
@@ -38,6 +39,8 @@ type Keeper struct {
 	history  decide.History
 	done     []status.Done
 	profiles profiles
+	own      own
+	renewals renewals
 	written  written
 
 	fullSince time.Time // when the keeper first saw that etcd is full; zero while it is not
@@ -123,8 +126,9 @@ func (k *Keeper) pass(ctx context.Context, file config.File, bad error) {
 	now.Leader, now.Nodes = k.election.leads(), result.nodes
 	now.Problems = result.problems[:min(len(result.problems), maxProblems)]
 	now.Conditions = decide.Conditions(result.idle, result.standby, result.doing, result.problems)
-	now.Done = slices.Clone(k.done)
+	now.Done, now.Snapshots = slices.Clone(k.done), result.snapshots
 	k.metrics.Pass(now, time.Since(began), result.failed)
+	k.metrics.Host(result.host, result.snapshots)
 	k.tell(ctx, now)
 	k.mu.Lock()
 	k.lastPass = time.Now()

@@ -41,7 +41,8 @@ type cluster struct {
 
 const podPath = "/api/v1/namespaces/default/pods/once-0"
 
-func newCluster(t *testing.T, settings string) *cluster {
+// newCluster returns a cluster whose keeper has settings and certificates, in the form of its configuration.
+func newCluster(t *testing.T, settings string, certificates ...string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, api: &kubetest.API{}, dir: t.TempDir(), state: t.TempDir()}
 	server := c.api.Start(t.Cleanup)
@@ -66,9 +67,10 @@ cluster: kubernetes
 masters: [m1]
 api: {server: "`+server.URL+`", ca: `+ca+`, cert: `+cert+`, key: `+key+`}
 etcd: {ca: `+ca+`, cert: `+cert+`, key: `+key+`, members: []}
+own: {addresses: [127.0.0.1], certificates: [`+strings.Join(certificates, ",")+`], authorities: [], external: [], renew_before: 720h, leaf_lifetime: 8760h}
 keeper: {`+settings+`}
 `)
-	c.Keeper = New(Options{Config: filepath.Join(c.dir, "keeper.yaml"), StateDir: c.state, Version: "test", Log: slog.New(slog.DiscardHandler),
+	c.Keeper = New(Options{Config: filepath.Join(c.dir, "keeper.yaml"), StateDir: c.state, Root: c.dir, Version: "test", Log: slog.New(slog.DiscardHandler),
 		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 			if strings.HasPrefix(address, "10.0.0.3:") {
 				return nil, errors.New("i/o timeout")
@@ -180,9 +182,11 @@ func TestKeeperDoesNothing(t *testing.T) {
 				"metadata": map[string]any{"namespace": "kube-system", "name": "deployer-keeper"}, "data": map[string]any{"pause": `{"by": "ann@desk", "since": "2026-11-28T03:00:00Z", "reason": "migration"}`}})
 		}, "paused by ann@desk since 2026-11-28T03:00:00Z: migration", ""},
 		"a run is at work": {"", func(c *cluster) {
-			if _, err := statedir.Open(c.state).RunLock().Take(lock.Holder{Run: "r1", Verb: "install", By: "ann@desk"}); err != nil {
+			held := statedir.Open(c.state).RunLock()
+			if _, err := held.Take(lock.Holder{Run: "r1", Verb: "install", By: "ann@desk"}); err != nil {
 				c.t.Fatal(err)
 			}
+			c.t.Cleanup(held.Release) // the lock ends with the garbage collection of what holds it
 		}, "run r1 (install) by ann@desk holds the lock on m1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (k *Keeper) passProfiles(ctx context.Context, file config.File) []decide.Pr
 		defer cancel()
 		if err := pass(limited); err != nil {
 			k.options.Log.Error(what, "error", err)
-			problems = append(problems, decide.Problem{Reason: "MaintenanceFailed", Message: what + ": " + err.Error()})
+			problems = append(problems, decide.Problem{Reason: decide.MaintenanceFailed, Message: what + ": " + err.Error()})
 		}
 	}
 	if c := p.maintenance; c != nil {
@@ -76,7 +76,7 @@ func (p *profiles) load(file config.File) {
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			bad = append(bad, decide.Problem{Reason: "BadMaintenanceFile", Message: err.Error()})
+			bad = append(bad, decide.Problem{Reason: decide.BadMaintenanceFile, Message: err.Error()})
 			continue
 		}
 		texts[path] = string(text)
@@ -89,7 +89,7 @@ func (p *profiles) load(file config.File) {
 	if text, there := texts[file.Keeper.Profiles]; there {
 		rules, err := maintenance.Load([]byte(text), file.Keeper.Profiles, os.LookupEnv, nil)
 		if err != nil {
-			bad = append(bad, decide.Problem{Reason: "BadMaintenanceFile", Message: err.Error()})
+			bad = append(bad, decide.Problem{Reason: decide.BadMaintenanceFile, Message: err.Error()})
 		} else {
 			if p.maintenance = maintained; maintained == nil {
 				p.maintenance = &maintenance.Controller{}
@@ -100,7 +100,7 @@ func (p *profiles) load(file config.File) {
 	if text, there := texts[file.Keeper.Replacement]; there {
 		rules, err := replace.Load([]byte(text), file.Keeper.Replacement, os.LookupEnv)
 		if err != nil {
-			bad = append(bad, decide.Problem{Reason: "BadMaintenanceFile", Message: err.Error()})
+			bad = append(bad, decide.Problem{Reason: decide.BadMaintenanceFile, Message: err.Error()})
 		} else {
 			if p.replacement = replaced; replaced == nil {
 				p.replacement = &replace.Controller{}

@@ -25,16 +25,34 @@ type outcome struct {
 	nodes    int
 	doing    []decide.Action
 	problems []decide.Problem
+	host     world.Own
+	// snapshots are the times of the newest scheduled snapshots on the host.
+	snapshots map[string]time.Time
 }
 
-// work observes, decides and acts.
+// work observes, decides and acts: first for the host of the keeper, then for the cluster.
 func (k *Keeper) work(ctx context.Context, file config.File) outcome {
 	reads, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	pause, _, apiErr := status.Read(reads, k.access.Kube.WithRetryTimeout(-1))
+	pause, keepers, apiErr := status.Read(reads, k.access.Kube.WithRetryTimeout(-1))
+	host, problems := k.look(reads, file)
+	snapshots := observe.Snapshots(file.Own.Backups)
 	if pause.Active(time.Now()) {
-		return outcome{idle: pause.String()}
+		return outcome{idle: pause.String(), problems: problems, host: host, snapshots: snapshots}
 	}
+	renewed := k.renewCertificates(ctx, file, host, apiErr)
+	var out outcome
+	if len(renewed.Actions) == 0 {
+		out = k.forCluster(ctx, reads, file, backups(file, snapshots, keepers), apiErr)
+	}
+	out.doing = append(renewed.Actions, out.doing...)
+	out.problems = slices.Concat(problems, decide.BlockedProblems(renewed), out.problems)
+	out.host, out.snapshots = host, snapshots
+	return out
+}
+
+// forCluster does the work for the whole cluster while this keeper leads.
+func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, backups []world.Backups, apiErr error) outcome {
 	leading := k.election.leader()
 	if leading == nil {
 		return k.follow(ctx, reads, file, apiErr)
@@ -48,9 +66,11 @@ func (k *Keeper) work(ctx context.Context, file config.File) outcome {
 		return outcome{idle: err.Error(), failed: true}
 	}
 	k.renew(leading, w)
-	w.Etcd = observe.Etcd(reads, k.access.Open, k.access.Members)
+	k.readServed(reads, w.Nodes)
+	w.RenewBefore = file.Own.RenewBefore
+	w.Etcd, w.Backups = observe.Etcd(reads, k.access.Open, k.access.Members), backups
 	decision := decide.All(file.Keeper, w)
-	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
+	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
 	var maintain func(context.Context)
 	if file.Keeper.Profiles+file.Keeper.Replacement != "" && !file.Keeper.DryRun {
 		maintain = func(ctx context.Context) { out.problems = append(out.problems, k.passProfiles(ctx, file)...) }
@@ -75,7 +95,7 @@ func (k *Keeper) follow(ctx, reads context.Context, file config.File, apiErr err
 		k.fullSince = w.Now
 	}
 	decision := decide.EtcdCare(file.Keeper.Etcd, w)
-	out := outcome{problems: decide.Problems(w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
+	out := outcome{problems: decide.Problems(file.Keeper, w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
 	turn := time.Duration(max(0, slices.Index(file.Masters, file.Host))+1) * fullTurn
 	if wait := turn - w.Now.Sub(k.fullSince); wait > 0 {
 		out.doing, out.idle = nil, fmt.Sprintf("etcd is full; the turn of this keeper is in %s", wait.Round(time.Second))
@@ -147,7 +167,7 @@ func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
 // actor returns what acts by connections.
 func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
 	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members,
-		Progress: func(text string) { k.options.Log.Info(text) }}
+		Progress: func(text string) { k.options.Log.Info(text) }, Renew: func(ctx context.Context, names []string) error { return k.renewal(file).Run(ctx, names) }}
 }
 
 // maxDone is the number of last actions in a status.

@@ -29,6 +29,8 @@ type Actor struct {
 	Open     etcd.Opener
 	Members  []etcd.Host
 	Progress func(string)
+	// Renew renews certificates of the keeper's own host.
+	Renew func(ctx context.Context, names []string) error
 }
 
 // Do does one action and returns when it is done. An action that is repeated does what is left of it.
@@ -45,6 +47,8 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return a.patch(ctx, action.Object, map[string]any{"spec": map[string]any{"replicas": action.Replicas}})
 	case decide.Patch:
 		return a.patch(ctx, action.Object, a.Settings.Scale[action.Policy].Patch)
+	case decide.RenewCertificates:
+		return a.Renew(ctx, action.Certificates)
 	case decide.Defragment, decide.FreeSpace:
 		_, _, err := etcd.Defragmentation{Pause: etcd.DefragPause, Timeout: etcd.DefragTimeout}.Run(ctx, a.Open, a.Members, a.Progress)
 		return err

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"deployer/cluster"
 	"deployer/strictyaml"
+	"deployer/tasks/certificate"
 )
 
 // Path is the path of the configuration on a master.
@@ -24,6 +26,7 @@ type File struct {
 	Masters []string           `yaml:"masters" required:"true" doc:"Names of all masters, in inventory order."`
 	API     API                `yaml:"api" required:"true" doc:"The API server of this master."`
 	Etcd    Etcd               `yaml:"etcd" required:"true" doc:"The etcd cluster."`
+	Own     Own                `yaml:"own" required:"true" doc:"What this master has."`
 	Keeper  cluster.KeeperSpec `yaml:"keeper" required:"true" doc:"Settings of cluster.keeper."`
 }
 
@@ -48,6 +51,25 @@ type Member struct {
 	Name    string `yaml:"name" required:"true" doc:"Name of the host."`
 	Address string `yaml:"address" required:"true" doc:"Address and port for clients."`
 	PeerURL string `yaml:"peer_url" required:"true" doc:"URL for other members."`
+}
+
+// Own is what the inventory gives this master.
+type Own struct {
+	Addresses    []string           `yaml:"addresses" required:"true" doc:"Addresses that its interfaces must have, the first is that of the node."`
+	Certificates []certificate.Want `yaml:"certificates" required:"true" doc:"Certificates on it, as the task certificate takes them."`
+	Authorities  []string           `yaml:"authorities" required:"true" doc:"Files with the certificates of authorities on it."`
+	External     []string           `yaml:"external" required:"true" doc:"Names of authorities whose keys are not in the cluster."`
+	RenewBefore  time.Duration      `yaml:"renew_before" required:"true" doc:"Remaining lifetime from which on a certificate is renewed."`
+	LeafLifetime time.Duration      `yaml:"leaf_lifetime" required:"true" doc:"Lifetime of new certificates."`
+	Backups      []Backups          `yaml:"backups" doc:"Scheduled snapshots. Default: none."`
+}
+
+// Backups are the scheduled snapshots of an etcd cluster, of which one of the masters saves each.
+type Backups struct {
+	Of  string `yaml:"of" required:"true" doc:"Name of the etcd cluster: etcd or etcd-calico."`
+	Dir string `yaml:"dir" required:"true" doc:"Directory with the snapshots."`
+
+	Timer string `yaml:"timer" required:"true" doc:"Unit file of the timer that saves them."`
 }
 
 // maxSize is the maximum size of a configuration in bytes.

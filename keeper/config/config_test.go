@@ -13,6 +13,7 @@ masters: [m1, m2, m3]
 api: {server: "https://127.0.0.1:6443", ca: /ca, cert: /cert, key: /key}
 etcd:
   {ca: /ca, cert: /cert, key: /key, members: [{name: m1, address: "10.0.0.1:2379", peer_url: "https://10.0.0.1:2380"}]}
+own: {addresses: [10.0.0.1], certificates: [], authorities: [], external: [], renew_before: 720h, leaf_lifetime: 8760h}
 keeper:
   clear: {unknown_for: 7m}
 `
@@ -32,8 +33,8 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
-		"unknown key":  {"unknown_for: 7m", "unknown: 7m", "keeper.yaml:9:11"},
-		"bad duration": {"unknown_for: 7m", "unknown_for: soon", "keeper.yaml:9"},
+		"unknown key":  {"unknown_for: 7m", "unknown: 7m", "keeper.yaml:10:11"},
+		"bad duration": {"unknown_for: 7m", "unknown_for: soon", "keeper.yaml:10"},
 		"too short":    {"unknown_for: 7m", "unknown_for: 1s", "cluster.keeper.clear.unknown_for: 1s: use a time from 1m to 720h"},
 		"missing key":  {"host: m1\n", "", "host"},
 		"not YAML":     {"masters: [m1", "masters: [m1]]", "keeper.yaml: yaml: line"},

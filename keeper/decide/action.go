@@ -4,6 +4,7 @@ package decide
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"deployer/keeper/world"
@@ -21,6 +22,8 @@ const (
 	Patch       Kind = "Patch"
 	Defragment  Kind = "DefragmentEtcd"
 	FreeSpace   Kind = "FreeEtcdSpace"
+
+	RenewCertificates Kind = "RenewCertificates" // of the keeper's own host
 )
 
 // Action is something that the keeper does to one object.
@@ -33,6 +36,8 @@ type Action struct {
 	Replicas int
 	// Policy is the index of the setting that the action follows, of Scale and Patch.
 	Policy int
+	// Certificates are the names of those that RenewCertificates renews; none when only processes restart.
+	Certificates []string
 	// Why is the reason, in words.
 	Why string
 }
@@ -54,7 +59,9 @@ func (o Object) String() string {
 func (a Action) String() string { return fmt.Sprintf("%s %s: %s", a.Kind, a.Object, a.Why) }
 
 // Key identifies what the action is done to; equal keys are the same work.
-func (a Action) Key() string { return string(a.Kind) + "/" + a.Object.String() + "/" + a.Object.UID }
+func (a Action) Key() string {
+	return string(a.Kind) + "/" + a.Object.String() + "/" + a.Object.UID + "/" + strings.Join(a.Certificates, ",")
+}
 
 // Blocked is something that the keeper would do, and the reason why it does not.
 type Blocked struct {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"time"
 
 	"deployer/cluster"
 	"deployer/keeper/world"
@@ -18,19 +19,35 @@ func All(s cluster.KeeperSpec, w world.World) (d Decision) {
 
 // Problems returns what a person should know of a cluster: nodes that are not Ready, members of etcd
 // that do not serve, and what the keeper would do and does not.
-func Problems(w world.World, d Decision) []Problem {
-	out := etcdProblems(w)
+func Problems(s cluster.KeeperSpec, w world.World, d Decision) []Problem {
+	out := append(etcdProblems(w), backupProblems(s.Etcd, w)...)
 	for _, n := range w.Nodes {
 		switch {
 		case n.Maintenance.Active(w.Now):
 		case n.Ready == world.Unknown:
-			out = append(out, Problem{"NodeUnknown", fmt.Sprintf("node %s has not reported since %s", n.Name, n.Since.UTC().Format("2006-01-02 15:04:05 MST"))})
+			out = append(out, Problem{NodeUnknown, fmt.Sprintf("node %s has not reported since %s", n.Name, n.Since.UTC().Format("2006-01-02 15:04:05 MST"))})
 		case n.Ready == world.False:
-			out = append(out, Problem{"NodeNotReady", fmt.Sprintf("node %s is not Ready: kubectl describe node %s", n.Name, n.Name)})
+			out = append(out, Problem{NodeNotReady, fmt.Sprintf("node %s is not Ready: kubectl describe node %s", n.Name, n.Name)})
 		}
 	}
+	out = append(out, servedProblems(w)...)
+	return append(out, BlockedProblems(d)...)
+}
+
+// servedProblems returns the nodes whose certificates a person has to renew. Masters renew theirs.
+func servedProblems(w world.World) (out []Problem) {
+	for _, n := range w.Nodes {
+		if left := n.Serves.Sub(w.Now); !n.Master && !n.Serves.IsZero() && left < w.RenewBefore/2 {
+			out = append(out, Problem{NodeCertificateExpiring, fmt.Sprintf("the kubelet of node %s serves a certificate until %s, and others of this host are as old: deployer certs renew", n.Name, n.Serves.UTC().Format(time.DateOnly))})
+		}
+	}
+	return out
+}
+
+// BlockedProblems returns what the keeper would do and does not.
+func BlockedProblems(d Decision) (out []Problem) {
 	for _, b := range d.Blocked {
-		out = append(out, Problem{"Blocked", "the keeper does not " + b.What + ": " + b.Why})
+		out = append(out, Problem{NotDone, "the keeper does not " + b.What + ": " + b.Why})
 	}
 	return out
 }

@@ -45,18 +45,18 @@ type Problem struct {
 // etcdProblems returns the members that do not serve.
 func etcdProblems(w world.World) (out []Problem) {
 	if w.Etcd.NoSpace {
-		out = append(out, Problem{"EtcdNoSpace", "the database of etcd is full, and nothing can be written: deployer etcd defrag frees what it can"})
+		out = append(out, Problem{EtcdNoSpace, "the database of etcd is full, and nothing can be written: deployer etcd defrag frees what it can"})
 	}
 	for _, m := range w.Etcd.Members {
 		switch {
 		case m.Host == "":
-			out = append(out, Problem{"EtcdMemberUnknown", fmt.Sprintf("etcd has a member %s that no host of the inventory has: deployer etcd status shows it", m.Member)})
+			out = append(out, Problem{EtcdMemberUnknown, fmt.Sprintf("etcd has a member %s that no host of the inventory has: deployer etcd status shows it", m.Member)})
 		case !m.Listed:
-			out = append(out, Problem{"EtcdMemberMissing", fmt.Sprintf("etcd on %s is no member: deployer install -l %s makes it one", m.Host, m.Host)})
+			out = append(out, Problem{EtcdMemberMissing, fmt.Sprintf("etcd on %s is no member: deployer install -l %s makes it one", m.Host, m.Host)})
 		case m.Learner:
-			out = append(out, Problem{"EtcdLearner", fmt.Sprintf("etcd on %s is a learner and has no vote yet", m.Host)})
+			out = append(out, Problem{EtcdLearner, fmt.Sprintf("etcd on %s is a learner and has no vote yet", m.Host)})
 		case !m.Serves:
-			out = append(out, Problem{"EtcdMemberDown", fmt.Sprintf("etcd on %s does not serve: %s", m.Host, m.Problem)})
+			out = append(out, Problem{EtcdMemberDown, fmt.Sprintf("etcd on %s does not serve: %s", m.Host, m.Problem)})
 		}
 	}
 	return out

@@ -23,6 +23,8 @@ type Metrics struct {
 	problems  *prometheus.GaugeVec
 	leader    prometheus.Gauge
 	last      prometheus.Gauge
+	expiry    *prometheus.GaugeVec
+	snapshot  *prometheus.GaugeVec
 }
 
 // NewMetrics returns metrics without values.
@@ -37,7 +39,9 @@ func NewMetrics() *Metrics {
 		leader:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "deployer_keeper_leader", Help: "1 for the keeper that works for the whole cluster."}),
 		last:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "deployer_keeper_last_pass_timestamp_seconds", Help: "Time of the end of the last pass."}),
 	}
-	m.registry.MustRegister(m.actions, m.passes, m.duration, m.condition, m.problems, m.leader, m.last)
+	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "deployer_keeper_certificate_expiry_timestamp_seconds", Help: "Time at which a certificate of the host expires."}, []string{"path"})
+	m.snapshot = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "deployer_keeper_snapshot_timestamp_seconds", Help: "Time of the newest scheduled snapshot on the host."}, []string{"etcd"})
+	m.registry.MustRegister(m.actions, m.passes, m.duration, m.condition, m.problems, m.leader, m.last, m.expiry, m.snapshot)
 	return m
 }
 
@@ -83,6 +87,20 @@ func (m *Metrics) Pass(s status.Status, took time.Duration, failed bool) {
 	m.problems.Reset()
 	for reason, n := range countReasons(s.Problems) {
 		m.problems.WithLabelValues(reason).Set(float64(n))
+	}
+}
+
+// Host sets the values of the keeper's host.
+func (m *Metrics) Host(host world.Own, snapshots map[string]time.Time) {
+	m.expiry.Reset()
+	for _, c := range host.Certificates {
+		if !c.Expires.IsZero() {
+			m.expiry.WithLabelValues(c.Path).Set(float64(c.Expires.Unix()))
+		}
+	}
+	m.snapshot.Reset()
+	for etcd, at := range snapshots {
+		m.snapshot.WithLabelValues(etcd).Set(float64(at.Unix()))
 	}
 }
 

@@ -35,6 +35,9 @@ type Status struct {
 	Conditions []decide.Condition `json:"conditions"`
 	Problems   []decide.Problem   `json:"problems,omitempty"`
 	Done       []Done             `json:"done,omitempty"` // the last actions, the newest last
+
+	// Snapshots are the times of the newest scheduled snapshots on the host, by the name of the etcd cluster.
+	Snapshots map[string]time.Time `json:"snapshots,omitempty"`
 }
 
 // Done is an action with its outcome.

@@ -18,8 +18,47 @@ type World struct {
 	// Watched are the pods that a setting of stuck containers selects, by its index.
 	Watched [][]Pod
 	// Scaled are the objects that a scale policy selects, by its index.
-	Scaled [][]Object
-	Etcd   Etcd
+	Scaled  [][]Object
+	Etcd    Etcd
+	Backups []Backups
+	// RenewBefore is the remaining lifetime from which on certificates are renewed.
+	RenewBefore time.Duration
+}
+
+// Backups are the scheduled snapshots of an etcd cluster on all masters.
+type Backups struct {
+	Of     string    // name of the etcd cluster
+	Newest time.Time // zero without one
+	Since  time.Time // when the schedule was set up
+}
+
+// Own is the host of the keeper.
+type Own struct {
+	Now          time.Time
+	Certificates []Certificate
+	// Stale are the processes that began before their certificate.
+	Stale []string
+	// Missing are the addresses that the inventory gives the host and no interface has.
+	Missing []string
+	// Drift are the files that are not as the last run left them.
+	Drift []Drift
+}
+
+// Drift is a file that is not as a run of deployer left it.
+type Drift struct {
+	Path       string
+	Difference string // in a sentence, such as "it is gone"
+	Run        string
+}
+
+// Certificate is a certificate on the host.
+type Certificate struct {
+	Name     string // in the table of certificates; empty for an authority
+	Path     string
+	State    string    // cluster.CertificateOK or a fault
+	Detail   string    // the fault in a sentence
+	Expires  time.Time // zero when the file cannot be read
+	External bool      // an authority outside of the cluster signs it
 }
 
 // Readiness is the status of a condition of a node or pod: True, False or Unknown.
@@ -52,6 +91,9 @@ type Node struct {
 	Ready   Readiness
 	Since   time.Time // of the present status of Ready
 	Reach   Reach
+	// Serves is the time until which the certificate that its kubelet serves is valid; zero when it is not
+	// known. Those of kube-proxy and the network are as old.
+	Serves time.Time
 	// Maintenance is the mark of node maintenance; nil without one.
 	Maintenance *Maintenance
 }

@@ -54,6 +54,7 @@ func TestKeeper(t *testing.T) {
 	s.step("a paused keeper does nothing, a resumed one acts", s.paused)
 	s.step("the leader ends", s.leaderEnds)
 	s.step("the configuration is bad", s.badConfiguration)
+	s.step("somebody edits a file", s.drifted)
 	s.step("etcd is full", s.etcdFull)
 	s.step("a node dies", s.nodeDies)
 	s.step("the dead node leaves", s.nodeLeaves)
@@ -249,6 +250,25 @@ func (s *site) badConfiguration() {
 	})
 	s.Shell(host, "cp -p /root/keeper.yaml /etc/deployer/keeper.yaml")
 	s.Eventually(time.Minute, "all keepers are well", func() error {
+		if _, out := s.state(); out.Code != 0 {
+			return errors.New(out.Stdout)
+		}
+		return nil
+	})
+}
+
+// drifted edits a file that deployer wrote: the keeper of the host names it, until a run puts it back.
+func (s *site) drifted() {
+	const unit = "/etc/systemd/system/deployer-keeper.service"
+	s.Shell("m2", "echo '# by hand' >> "+unit+" && systemctl daemon-reload && systemctl restart deployer-keeper")
+	s.Eventually(2*time.Minute, "the keeper names the file", func() error {
+		if _, out := s.state(); out.Code != 5 || !strings.Contains(out.Stdout, unit+" (its content has changed since run") {
+			return errors.New(out.Stdout)
+		}
+		return nil
+	})
+	s.Must("install")
+	s.Eventually(4*time.Minute, "nothing differs", func() error {
 		if _, out := s.state(); out.Code != 0 {
 			return errors.New(out.Stdout)
 		}

@@ -1,0 +1,37 @@
+package decide
+
+// The reasons of problems.
+const (
+	NodeUnknown         = "NodeUnknown"
+	NodeNotReady        = "NodeNotReady"
+	EtcdNoSpace         = "EtcdNoSpace"
+	EtcdMemberUnknown   = "EtcdMemberUnknown"
+	EtcdMemberMissing   = "EtcdMemberMissing"
+	EtcdMemberDown      = "EtcdMemberDown"
+	EtcdLearner         = "EtcdLearner"
+	BackupOld           = "BackupOld"
+	AddressMissing      = "AddressMissing"
+	CertificateExpiring = "CertificateExpiring"
+	CertificateExpired  = "CertificateExpired"
+	CertificateWrong    = "CertificateWrong"
+	AuthorityExpiring   = "AuthorityExpiring"
+
+	NodeCertificateExpiring = "NodeCertificateExpiring" // of a minion
+	RenewalFailed           = "RenewalFailed"
+	HostNotObserved         = "HostNotObserved"
+	HostDrift               = "HostDrift"
+	BadMaintenanceFile      = "BadMaintenanceFile"
+	MaintenanceFailed       = "MaintenanceFailed"
+	NotDone                 = "Blocked"
+)
+
+// Reasons returns every reason of a problem, for guides and alerts.
+func Reasons() []string {
+	return []string{
+		NodeUnknown, NodeNotReady,
+		EtcdNoSpace, EtcdMemberUnknown, EtcdMemberMissing, EtcdMemberDown, EtcdLearner,
+		BackupOld, AddressMissing,
+		CertificateExpiring, CertificateExpired, CertificateWrong, AuthorityExpiring, RenewalFailed, HostNotObserved, HostDrift, NodeCertificateExpiring,
+		BadMaintenanceFile, MaintenanceFailed, NotDone,
+	}
+}

@@ -1,0 +1,112 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deployer/keeper/config"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/status"
+	"deployer/keeper/world"
+)
+
+// own is what a keeper remembers of its host, and of certificates of others.
+type own struct {
+	stale   []string  // processes that began before their certificate
+	staleAt time.Time // when they were sought
+	drift   []world.Drift
+	driftAt time.Time // when drift was sought
+
+	served   map[string]time.Time // until when the certificates of kubelets are valid, by node
+	servedAt time.Time            // when they were read
+}
+
+const (
+	// staleEvery is the time between searches for processes that began before their certificate: one asks
+	// the runtime of containers.
+	staleEvery = time.Hour
+	// driftEvery is the time between comparisons of the host with what runs left: one reads some 200 files.
+	// While there is a difference, the next comparison is sooner.
+	driftEvery     = time.Hour
+	driftAgainSoon = 2 * time.Minute
+	// servedEvery is the time between connections to all kubelets for their certificates.
+	servedEvery = time.Hour
+)
+
+// look observes the host.
+func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decide.Problem) {
+	now := world.Own{Now: time.Now()}
+	var err, errs error
+	if now.Certificates, err = k.renewal(file).Look(ctx); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("certificates: %w", err))
+	}
+	if now.Missing, err = observe.Missing(file.Own.Addresses); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("addresses: %w", err))
+	}
+	if time.Since(k.own.staleAt) > staleEvery {
+		if k.own.stale, err = k.renewal(file).Stale(ctx); err != nil {
+			errs = errors.Join(errs, fmt.Errorf("processes: %w", err))
+		} else {
+			k.own.staleAt = time.Now()
+		}
+	}
+	if err := k.compare(file); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("files: %w", err))
+	}
+	now.Stale, now.Drift = k.own.stale, k.own.drift
+	problems := decide.OwnProblems(file.Host, now, lifetimes(file))
+	if k.renewals.failed != "" {
+		problems = append(problems, decide.Problem{Reason: decide.RenewalFailed, Message: k.renewals.failed})
+	}
+	if errs != nil {
+		problems = append(problems, decide.Problem{Reason: decide.HostNotObserved, Message: errs.Error()})
+	}
+	return now, problems
+}
+
+func lifetimes(file config.File) decide.Lifetimes {
+	return decide.Lifetimes{RenewBefore: file.Own.RenewBefore, Leaf: file.Own.LeafLifetime}
+}
+
+// compare seeks the files of the host that are not as the last run left them. A run that is at work changes
+// files.
+func (k *Keeper) compare(file config.File) (err error) {
+	every := driftEvery
+	if len(k.own.drift) > 0 {
+		every = driftAgainSoon
+	}
+	if _, held := k.lock.Current(); held || time.Since(k.own.driftAt) < every {
+		return nil
+	}
+	k.own.driftAt = time.Now()
+	k.own.drift, err = observe.Drift(k.options.StateDir, k.options.Root, file.Own)
+	return err
+}
+
+// readServed sets until when the certificates of kubelets are valid; they are read anew once an hour.
+func (k *Keeper) readServed(ctx context.Context, nodes []world.Node) {
+	if time.Since(k.own.servedAt) > servedEvery {
+		k.own.served, k.own.servedAt = observe.Served(ctx, k.options.Dial, nodes), time.Now()
+	}
+	for i := range nodes {
+		nodes[i].Serves = k.own.served[nodes[i].Name]
+	}
+}
+
+// backups returns the scheduled snapshots of all masters.
+func backups(file config.File, here map[string]time.Time, keepers map[string]status.Status) []world.Backups {
+	var out []world.Backups
+	for _, b := range file.Own.Backups {
+		one := world.Backups{Of: b.Of, Newest: here[b.Of], Since: observe.Scheduled(b)}
+		for _, s := range keepers {
+			if at := s.Snapshots[b.Of]; at.After(one.Newest) {
+				one.Newest = at
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package renewal
+
+import (
+	"context"
+	"time"
+
+	"deployer/keeper/world"
+	"deployer/tasks/certificate"
+)
+
+// Look reads the certificates of this host, each compared with what it has to be.
+func (r Renewal) Look(ctx context.Context) ([]world.Certificate, error) {
+	sys, own := r.system(), r.Own
+	checks := &certificate.Checks{Certificates: own.Certificates, Paths: own.Authorities, RenewBefore: own.RenewBefore}
+	change, err := checks.Check(ctx, sys)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		Name, Path, State, Detail string
+		Expires                   time.Time
+	}
+	if err := pass(change.Output["certificates"], &found); err != nil {
+		return nil, err
+	}
+	external := map[string]bool{}
+	for _, name := range own.External {
+		external[name] = true
+	}
+	authority := map[string]string{} // by name of the certificate
+	for _, w := range own.Certificates {
+		authority[w.Name] = w.Authority
+	}
+	out := make([]world.Certificate, len(found))
+	for i, f := range found {
+		out[i] = world.Certificate{Name: f.Name, Path: f.Path, State: f.State, Detail: f.Detail, Expires: f.Expires, External: external[authority[f.Name]]}
+	}
+	return out, nil
+}

@@ -1,0 +1,109 @@
+package renewal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"deployer/cluster"
+	"deployer/keeper/config"
+	"deployer/keeper/decide"
+	"deployer/tasks/certificate"
+	"deployer/tasks/control/etcd"
+	"deployer/tasks/control/kube"
+)
+
+// Renewal renews certificates of this host.
+type Renewal struct {
+	Host     string
+	Root     string // before every path; empty except in tests
+	Own      config.Own
+	API      string // address and port of the API server of this host
+	Kube     *kube.Client
+	Open     etcd.Opener
+	Members  []etcd.Host
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	Progress func(string)
+
+	served time.Duration // maximum wait until a server has read its files; 0: servedTimeout
+}
+
+// Run renews the certificates with these names, restarts what reads them only when it starts, and proves
+// that all processes use them and serve. When a proof fails, the former files return, unless one of them
+// has expired. Without names only processes that began before their certificate restart.
+func (r Renewal) Run(ctx context.Context, names []string) error {
+	sys := r.system()
+	now := r.serving(ctx)
+	found, err := r.Look(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the certificates of this host: %w", err)
+	}
+	expired := false
+	for _, c := range found {
+		expired = expired || c.State == cluster.CertificateExpired && slices.Contains(names, c.Name)
+	}
+	module := &certificate.Certificates{RenewBefore: decide.Together(r.Own.RenewBefore)}
+	for _, w := range r.Own.Certificates {
+		if slices.Contains(names, w.Name) {
+			module.Certificates = append(module.Certificates, w)
+		}
+	}
+	change, err := module.Check(ctx, sys)
+	if err == nil && change.Needed {
+		_, err = module.Apply(ctx, sys, change)
+	}
+	if err == nil {
+		err = r.use(ctx, sys, now)
+	}
+	if err == nil || len(sys.former) == 0 {
+		return err
+	}
+	if expired {
+		return fmt.Errorf("%w; the new certificates stay, because the former ones have expired", err)
+	}
+	// The time of the renewal may be over.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	back := sys.putBack()
+	if back == nil {
+		back = r.use(ctx, sys, now)
+	}
+	if back != nil {
+		return errors.Join(err, fmt.Errorf("the former certificates did not return: %w", back))
+	}
+	return fmt.Errorf("%w; the former certificates are back", err)
+}
+
+// Stale returns the processes that began before their certificate.
+func (r Renewal) Stale(ctx context.Context) ([]string, error) {
+	sys := r.system()
+	var out []string
+	for _, p := range r.processes() {
+		change, err := p.restart.Check(ctx, sys)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		if change.Needed {
+			out = append(out, p.name)
+		}
+	}
+	return out, nil
+}
+
+func (r Renewal) system() *system {
+	return &system{host: r.Host, own: r.Own, root: r.Root, progress: r.Progress}
+}
+
+// has reports whether this host has a certificate of that name.
+func (r Renewal) has(name string) bool {
+	return slices.ContainsFunc(r.Own.Certificates, func(w certificate.Want) bool { return w.Name == name })
+}
+
+// path returns the path of a certificate.
+func (r Renewal) path(name string) string {
+	at := slices.IndexFunc(r.Own.Certificates, func(w certificate.Want) bool { return w.Name == name })
+	return r.Own.Certificates[at].CertPath
+}
