@@ -38,33 +38,34 @@ type Rollout struct {
 
 // RolloutOf returns the progress of a workload by the rules of `kubectl rollout status`
 // (k8s.io/kubectl/pkg/polymorphichelpers/rollout_status.go). share, above 0 and at most
-// 1, is the share of the wanted pods that must be available. Objects of other kinds
-// are done.
-func RolloutOf(o *unstructured.Unstructured, share float64) (Rollout, error) {
+// 1, is the share of the wanted pods that must be available. dead is the number of its pods on
+// nodes that do not report any more: they are not waited for, unlike with kubectl, while at least one other
+// pod is available, because nothing that the workload does brings them back. Objects of other kinds are done.
+func RolloutOf(o *unstructured.Unstructured, share float64, dead int32) (Rollout, error) {
 	switch o.GetKind() {
 	case "Deployment":
 		var d appsv1.Deployment
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d); err != nil {
 			return Rollout{}, err
 		}
-		return deploymentRollout(&d, share), nil
+		return deploymentRollout(&d, share, dead), nil
 	case "DaemonSet":
 		var d appsv1.DaemonSet
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d); err != nil {
 			return Rollout{}, err
 		}
-		return daemonSetRollout(&d, share), nil
+		return daemonSetRollout(&d, share, dead), nil
 	case "StatefulSet":
 		var s appsv1.StatefulSet
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &s); err != nil {
 			return Rollout{}, err
 		}
-		return statefulSetRollout(&s, share), nil
+		return statefulSetRollout(&s, share, dead), nil
 	}
 	return Rollout{Done: true}, nil
 }
 
-func deploymentRollout(d *appsv1.Deployment, share float64) Rollout {
+func deploymentRollout(d *appsv1.Deployment, share float64, dead int32) Rollout {
 	want := int32(1)
 	if d.Spec.Replicas != nil {
 		want = *d.Spec.Replicas
@@ -82,26 +83,26 @@ func deploymentRollout(d *appsv1.Deployment, share float64) Rollout {
 		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", d.Status.UpdatedReplicas, want)}
 	case d.Status.Replicas > d.Status.UpdatedReplicas:
 		return Rollout{Text: fmt.Sprintf("%d old pods still run", d.Status.Replicas-d.Status.UpdatedReplicas)}
-	case d.Status.AvailableReplicas < portion(want, share):
+	case d.Status.AvailableReplicas < portion(alive(want, dead), share):
 		return Rollout{Text: fmt.Sprintf("%d of %d pods available", d.Status.AvailableReplicas, want)}
 	}
 	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.AvailableReplicas, want)}
 }
 
-func daemonSetRollout(d *appsv1.DaemonSet, share float64) Rollout {
+func daemonSetRollout(d *appsv1.DaemonSet, share float64, dead int32) Rollout {
 	want := d.Status.DesiredNumberScheduled
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
 		return Rollout{Text: "its controller has not seen the change yet"}
-	case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && d.Status.UpdatedNumberScheduled < portion(want, share):
+	case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && d.Status.UpdatedNumberScheduled < portion(alive(want, dead), share):
 		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", d.Status.UpdatedNumberScheduled, want)}
-	case d.Status.NumberAvailable < portion(want, share):
+	case d.Status.NumberAvailable < portion(alive(want, dead), share):
 		return Rollout{Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
 	}
 	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods available", d.Status.NumberAvailable, want)}
 }
 
-func statefulSetRollout(s *appsv1.StatefulSet, share float64) Rollout {
+func statefulSetRollout(s *appsv1.StatefulSet, share float64, dead int32) Rollout {
 	want, fixed := int32(1), int32(0) // fixed pods stay of the old version
 	if s.Spec.Replicas != nil {
 		want = *s.Spec.Replicas
@@ -113,13 +114,16 @@ func statefulSetRollout(s *appsv1.StatefulSet, share float64) Rollout {
 	switch {
 	case s.Status.ObservedGeneration < s.Generation:
 		return Rollout{Text: "its controller has not seen the change yet"}
-	case rolling && s.Status.UpdateRevision != s.Status.CurrentRevision && s.Status.UpdatedReplicas < want-fixed:
+	case rolling && s.Status.UpdateRevision != s.Status.CurrentRevision && s.Status.UpdatedReplicas < alive(want-fixed, dead):
 		return Rollout{Text: fmt.Sprintf("%d of %d pods are of the new version", s.Status.UpdatedReplicas, want-fixed)}
-	case s.Status.ReadyReplicas < portion(want, share):
+	case s.Status.ReadyReplicas < portion(alive(want, dead), share):
 		return Rollout{Text: fmt.Sprintf("%d of %d pods ready", s.Status.ReadyReplicas, want)}
 	}
 	return Rollout{Done: true, Text: fmt.Sprintf("%d of %d pods ready", s.Status.ReadyReplicas, want)}
 }
+
+// alive returns the number of pods to wait for; of a workload with pods, at least one.
+func alive(want, dead int32) int32 { return max(want-dead, min(want, 1)) }
 
 // portion returns the share of n, rounded up: 90% of 5 is 5, 90% of 20 is 18.
 func portion(n int32, share float64) int32 {
@@ -179,7 +183,14 @@ func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (tex
 	if err != nil {
 		return "", false, fmt.Errorf("reading %s: %w", w, err)
 	}
-	r, err := RolloutOf(o, share)
+	r, err := RolloutOf(o, share, 0)
+	if err == nil && !r.Done && !r.Failed {
+		var dead int32
+		if dead, err = podsOnDeadNodes(ctx, c, o); err == nil && dead > 0 {
+			r, err = RolloutOf(o, share, dead)
+			r.Text += fmt.Sprintf(", %d on nodes that do not report", dead)
+		}
+	}
 	if err != nil {
 		return "", false, fmt.Errorf("reading %s: %w", w, err)
 	}

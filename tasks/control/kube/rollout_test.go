@@ -29,7 +29,7 @@ func TestDeploymentRollout(t *testing.T) {
 		d.Generation, d.Status.ObservedGeneration = 4, 4
 		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = 3, 3, 3
 		c.change(d)
-		if got := deploymentRollout(d, c.share); got.Done != c.done || got.Failed != c.failed {
+		if got := deploymentRollout(d, c.share, 0); got.Done != c.done || got.Failed != c.failed {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -38,15 +38,15 @@ func TestDeploymentRollout(t *testing.T) {
 func TestDaemonSetRollout(t *testing.T) {
 	d := &appsv1.DaemonSet{}
 	d.Status.DesiredNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable = 20, 20, 18
-	if daemonSetRollout(d, 1).Done || !daemonSetRollout(d, 0.9).Done || daemonSetRollout(d, 0.91).Done {
+	if daemonSetRollout(d, 1, 0).Done || !daemonSetRollout(d, 0.9, 0).Done || daemonSetRollout(d, 0.91, 0).Done {
 		t.Error("a rollout above the share of available pods is not done")
 	}
 	d.Status.UpdatedNumberScheduled = 3
-	if daemonSetRollout(d, 0.9).Done {
+	if daemonSetRollout(d, 0.9, 0).Done {
 		t.Error("a rollout with old pods is done")
 	}
 	d.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
-	if !daemonSetRollout(d, 0.9).Done {
+	if !daemonSetRollout(d, 0.9, 0).Done {
 		t.Error("a DaemonSet with OnDelete waits for old pods")
 	}
 }

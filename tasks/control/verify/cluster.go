@@ -265,7 +265,7 @@ func workloads(ctx context.Context, c *kube.Client, kind schema.GroupVersionKind
 	for i := range items {
 		name := strings.ToLower(kind.Kind) + " " + items[i].GetName()
 		workload := kube.Workload{Kind: kind, Namespace: system, Name: items[i].GetName()}
-		r, err := kube.RolloutOf(&items[i], 1)
+		r, err := kube.RolloutOf(&items[i], 1, 0)
 		switch {
 		case err != nil:
 			rows = append(rows, report.Bad(name, "", "%v", err))
