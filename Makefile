@@ -223,7 +223,7 @@ e2e-etcd: build packages ## the etcd cluster of events: installed, broken, resto
 	go test -tags lab -count=1 -v -timeout 60m ./test/etcd
 
 .PHONY: e2e-keeper
-e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a full etcd, dead keepers, reboots (needs root)
+e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a full etcd, dead keepers, reboots, certificates that expire, lost members (needs root)
 	bin/deployer artifacts build
 	go test -tags lab -count=1 -v -timeout 120m ./test/keeper
 

@@ -195,6 +195,7 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	// systemd reboots by force after 30 min (reboot.target, JobTimeoutSec).
 	between(".reboots.evict_timeout", s.Reboots.EvictTimeout, time.Second, 15*time.Minute)
 	between(".reboots.unmount_timeout", s.Reboots.UnmountTimeout, time.Second, 10*time.Minute)
+	between(".etcd.replace_after", s.Etcd.ReplaceAfter, time.Minute, 30*day)
 	between(".etcd.backup_max_age", s.Etcd.BackupMaxAge, time.Minute, 365*day)
 	if s.Purge.MinReadyMasters < 1 {
 		add(".purge.min_ready_masters", "%d: at least one master must be Ready", s.Purge.MinReadyMasters)

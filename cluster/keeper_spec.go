@@ -77,6 +77,9 @@ type KeeperEtcdSpec struct {
 	Defragment *bool `yaml:"defragment" default:"true" doc:"Whether members whose file has at least 100 MiB, of which 45 % hold no data, are defragmented: one at a time, the leader last, 36 s apart."`
 	FreeSpace  *bool `yaml:"free_space" default:"true" doc:"Whether a full database (alarm NOSPACE), in which nothing can be written, is compacted and defragmented, and its alarm disarmed when it is smaller than its quota."`
 
+	Replace      *bool         `yaml:"replace" default:"false" doc:"Whether a member on a master that has lost its data, or that somebody removed, becomes a new member: a learner first, one at a time, while all others serve. What is left of its data is kept in before-rejoin-TIME."`
+	ReplaceAfter time.Duration `yaml:"replace_after" default:"10m" doc:"Time for which the data or the membership has been lost before the member is replaced."`
+
 	BackupMaxAge time.Duration `yaml:"backup_max_age" default:"48h" doc:"Age of the newest scheduled snapshot from which on the keeper reports that backups are too old. Set more for a rarer cluster.etcd.backup.schedule than daily."`
 }
 
@@ -129,6 +132,10 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 		s.ReadyNodes, s.Min = max(s.ReadyNodes, 1), max(s.Min, 1)
 	}
 	k.Etcd.Defragment, k.Etcd.FreeSpace = orTrue(k.Etcd.Defragment), orTrue(k.Etcd.FreeSpace)
+	if k.Etcd.Replace == nil {
+		k.Etcd.Replace = new(bool)
+	}
+	duration(&k.Etcd.ReplaceAfter, 10*time.Minute)
 	duration(&k.Etcd.BackupMaxAge, 48*time.Hour)
 	k.Certificates.Renew = orTrue(k.Certificates.Renew)
 	if k.MetricsAddress == "" {

@@ -41,6 +41,7 @@ type Keeper struct {
 	profiles profiles
 	own      own
 	renewals renewals
+	lost     lost
 	written  written
 
 	fullSince time.Time // when the keeper first saw that etcd is full; zero while it is not

@@ -8,7 +8,9 @@ import (
 
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
+	"deployer/keeper/host"
 	"deployer/keeper/observe"
+	"deployer/keeper/rejoin"
 	"deployer/keeper/status"
 	"deployer/keeper/world"
 )
@@ -51,6 +53,14 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 			errs = errors.Join(errs, fmt.Errorf("processes: %w", err))
 		} else {
 			k.own.staleAt = time.Now()
+		}
+	}
+	if file.Own.Etcd != nil {
+		member, err := rejoin.Look(&host.System{Root: k.options.Root}, *file.Own.Etcd)
+		if err != nil {
+			errs = errors.Join(errs, fmt.Errorf("etcd: %w", err))
+		} else {
+			now.Member = &world.Member{Served: member.Served, Data: member.Data}
 		}
 	}
 	if err := k.compare(file); err != nil {

@@ -27,7 +27,7 @@ func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
 	}
 	reads, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	w, err := k.source(connected, file).Cluster(reads, file.Keeper)
+	w, err := k.source(connected, file).Cluster(reads, file.Keeper, world.World{})
 	if err != nil {
 		return err
 	}

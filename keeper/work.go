@@ -40,35 +40,35 @@ func (k *Keeper) work(ctx context.Context, file config.File) outcome {
 	if pause.Active(time.Now()) {
 		return outcome{idle: pause.String(), problems: problems, host: host, snapshots: snapshots}
 	}
-	renewed := k.renewCertificates(ctx, file, host, apiErr)
+	w := world.World{Now: time.Now(), Etcd: observe.Etcd(reads, k.access.Open, k.access.Members), Backups: backups(file, snapshots, keepers), RenewBefore: file.Own.RenewBefore}
+	own := k.renewCertificates(ctx, file, host, apiErr)
+	own.Add(k.rejoinEtcd(ctx, file, host, w))
 	var out outcome
-	if len(renewed.Actions) == 0 {
-		out = k.forCluster(ctx, reads, file, backups(file, snapshots, keepers), apiErr)
+	if len(own.Actions) == 0 { // else what was observed is old
+		out = k.forCluster(ctx, reads, file, w, apiErr)
 	}
-	out.doing = append(renewed.Actions, out.doing...)
-	out.problems = slices.Concat(problems, decide.BlockedProblems(renewed), out.problems)
+	out.doing = append(own.Actions, out.doing...)
+	out.problems = slices.Concat(problems, decide.BlockedProblems(own), out.problems)
 	out.host, out.snapshots = host, snapshots
 	return out
 }
 
-// forCluster does the work for the whole cluster while this keeper leads.
-func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, backups []world.Backups, apiErr error) outcome {
+// forCluster does the work for the whole cluster while this keeper leads. w has etcd and its backups.
+func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w world.World, apiErr error) outcome {
 	leading := k.election.leader()
 	if leading == nil {
-		return k.follow(ctx, reads, file, apiErr)
+		return k.follow(ctx, file, w, apiErr)
 	}
 	if apiErr != nil {
 		return outcome{idle: apiErr.Error(), failed: true}
 	}
-	w, err := k.source(k.access, file).Cluster(reads, file.Keeper)
+	w, err := k.source(k.access, file).Cluster(reads, file.Keeper, w)
 	if err != nil {
 		k.options.Log.Error("the cluster cannot be observed", "error", err)
 		return outcome{idle: err.Error(), failed: true}
 	}
 	k.renew(leading, w)
 	k.readServed(reads, w.Nodes)
-	w.RenewBefore = file.Own.RenewBefore
-	w.Etcd, w.Backups = observe.Etcd(reads, k.access.Open, k.access.Members), backups
 	decision := decide.All(file.Keeper, w)
 	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
 	var maintain func(context.Context)
@@ -82,8 +82,7 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, backup
 // follow is the work of a keeper that does not lead. The lease of the leader is an object of the API, so
 // nobody can lead while etcd is full and refuses writes: then the keepers free the space without a
 // leader, each later than the one before it in the inventory.
-func (k *Keeper) follow(ctx, reads context.Context, file config.File, apiErr error) outcome {
-	w := world.World{Now: time.Now(), Etcd: observe.Etcd(reads, k.access.Open, k.access.Members)}
+func (k *Keeper) follow(ctx context.Context, file config.File, w world.World, apiErr error) outcome {
 	if !w.Etcd.NoSpace {
 		k.fullSince = time.Time{}
 		if apiErr != nil {
@@ -167,7 +166,14 @@ func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
 // actor returns what acts by connections.
 func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
 	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members,
-		Progress: func(text string) { k.options.Log.Info(text) }, Renew: func(ctx context.Context, names []string) error { return k.renewal(file).Run(ctx, names) }}
+		Progress: func(text string) { k.options.Log.Info(text) }, Renew: func(ctx context.Context, names []string) error { return k.renewal(file).Run(ctx, names) },
+		Rejoin: func(ctx context.Context, member string, finish bool) error {
+			r := k.member(file)
+			if finish {
+				return r.Finish(ctx)
+			}
+			return r.Run(ctx, member)
+		}}
 }
 
 // maxDone is the number of last actions in a status.

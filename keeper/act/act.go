@@ -31,6 +31,9 @@ type Actor struct {
 	Progress func(string)
 	// Renew renews certificates of the keeper's own host.
 	Renew func(ctx context.Context, names []string) error
+	// Rejoin makes the host a member of etcd anew, after it has removed the member with this ID; with finish it
+	// makes a member vote that runs already.
+	Rejoin func(ctx context.Context, member string, finish bool) error
 }
 
 // Do does one action and returns when it is done. An action that is repeated does what is left of it.
@@ -49,6 +52,8 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return a.patch(ctx, action.Object, a.Settings.Scale[action.Policy].Patch)
 	case decide.RenewCertificates:
 		return a.Renew(ctx, action.Certificates)
+	case decide.RejoinEtcd:
+		return a.Rejoin(ctx, action.Member, action.Finish)
 	case decide.Defragment, decide.FreeSpace:
 		_, _, err := etcd.Defragmentation{Pause: etcd.DefragPause, Timeout: etcd.DefragTimeout}.Run(ctx, a.Open, a.Members, a.Progress)
 		return err

@@ -62,6 +62,14 @@ type Own struct {
 	RenewBefore  time.Duration      `yaml:"renew_before" required:"true" doc:"Remaining lifetime from which on a certificate is renewed."`
 	LeafLifetime time.Duration      `yaml:"leaf_lifetime" required:"true" doc:"Lifetime of new certificates."`
 	Backups      []Backups          `yaml:"backups" doc:"Scheduled snapshots. Default: none."`
+	Etcd         *EtcdFiles         `yaml:"etcd" doc:"Files of its member of etcd. Default: it has no member."`
+}
+
+// EtcdFiles are the directories of a member of etcd.
+type EtcdFiles struct {
+	Dirs  []string `yaml:"dirs" required:"true" doc:"Directories that belong to etcd; the first has the data."`
+	WAL   string   `yaml:"wal" required:"true" doc:"Directory of the write-ahead log."`
+	Owner string   `yaml:"owner" required:"true" doc:"User of etcd."`
 }
 
 // Backups are the scheduled snapshots of an etcd cluster, of which one of the masters saves each.

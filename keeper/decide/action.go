@@ -23,7 +23,9 @@ const (
 	Defragment  Kind = "DefragmentEtcd"
 	FreeSpace   Kind = "FreeEtcdSpace"
 
-	RenewCertificates Kind = "RenewCertificates" // of the keeper's own host
+	// Of the keeper's own host.
+	RenewCertificates Kind = "RenewCertificates"
+	RejoinEtcd        Kind = "RejoinEtcd"
 )
 
 // Action is something that the keeper does to one object.
@@ -38,6 +40,10 @@ type Action struct {
 	Policy int
 	// Certificates are the names of those that RenewCertificates renews; none when only processes restart.
 	Certificates []string
+	// Member is the ID in hexadecimal of the member that RejoinEtcd removes; empty when there is none. Finish is
+	// true when a new member runs already and only has to vote.
+	Member string
+	Finish bool
 	// Why is the reason, in words.
 	Why string
 }
@@ -73,6 +79,12 @@ type Blocked struct {
 type Decision struct {
 	Actions []Action
 	Blocked []Blocked
+}
+
+// Add adds another decision.
+func (d *Decision) Add(other Decision) {
+	d.Actions = append(d.Actions, other.Actions...)
+	d.Blocked = append(d.Blocked, other.Blocked...)
 }
 
 func (d *Decision) do(a Action) { d.Actions = append(d.Actions, a) }

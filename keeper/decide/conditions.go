@@ -11,8 +11,7 @@ import (
 // All applies every rule.
 func All(s cluster.KeeperSpec, w world.World) (d Decision) {
 	for _, part := range []Decision{EtcdCare(s.Etcd, w), Clear(s.Clear, w), PurgeOf(s.Purge, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w)} {
-		d.Actions = append(d.Actions, part.Actions...)
-		d.Blocked = append(d.Blocked, part.Blocked...)
+		d.Add(part)
 	}
 	return d
 }

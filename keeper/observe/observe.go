@@ -21,9 +21,9 @@ type Source struct {
 }
 
 // Cluster reads what the rules of the cluster need, and no more: pods of nodes that are Unknown, and
-// whether hosts answer when a rule will ask.
-func (s Source) Cluster(ctx context.Context, settings cluster.KeeperSpec) (world.World, error) {
-	w := world.World{Now: time.Now()}
+// whether hosts answer when a rule will ask. It adds them to w.
+func (s Source) Cluster(ctx context.Context, settings cluster.KeeperSpec, w world.World) (world.World, error) {
+	w.Now = time.Now()
 	var etcdHosts []string
 	for _, m := range s.Members {
 		etcdHosts = append(etcdHosts, m.Name)

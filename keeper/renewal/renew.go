@@ -11,6 +11,7 @@ import (
 	"deployer/cluster"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
+	"deployer/keeper/host"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/kube"
@@ -58,7 +59,7 @@ func (r Renewal) Run(ctx context.Context, names []string) error {
 	if err == nil {
 		err = r.use(ctx, sys, now)
 	}
-	if err == nil || len(sys.former) == 0 {
+	if err == nil || !sys.Changed() {
 		return err
 	}
 	if expired {
@@ -67,7 +68,7 @@ func (r Renewal) Run(ctx context.Context, names []string) error {
 	// The time of the renewal may be over.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	back := sys.putBack()
+	back := sys.PutBack()
 	if back == nil {
 		back = r.use(ctx, sys, now)
 	}
@@ -93,8 +94,10 @@ func (r Renewal) Stale(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-func (r Renewal) system() *system {
-	return &system{host: r.Host, own: r.Own, root: r.Root, progress: r.Progress}
+func (r Renewal) system() *host.System {
+	sys := &host.System{Name: r.Host, Root: r.Root, Say: r.Progress}
+	sys.Methods = map[string]func(in, out any) error{"certificate.sign": r.sign}
+	return sys
 }
 
 // has reports whether this host has a certificate of that name.

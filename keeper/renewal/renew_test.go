@@ -89,7 +89,7 @@ func (m *master) issue(t *testing.T, name string, life time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, _ := (&system{host: "m1", own: m.Own}).wanted("m1", name)
+	spec, _ := m.wanted("m1", name)
 	spec.Validity = life + time.Hour // Complete began an hour ago
 	text, err := m.keys.Sign(spec, key.Public(), time.Now().Add(-time.Hour))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"deployer/engine"
+	"deployer/keeper/host"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/served"
 	"deployer/tasks/hostfile"
@@ -44,7 +44,7 @@ const portKubelet = 10250
 
 // use restarts what reads certificates only at its start, and returns when every process of this host uses
 // those of its files and serves as before.
-func (r Renewal) use(ctx context.Context, sys *system, before serving) error {
+func (r Renewal) use(ctx context.Context, sys *host.System, before serving) error {
 	if self, ok := r.member(); ok {
 		if err := r.serves(ctx, sys, "etcd/server", self.Address); err != nil {
 			return err
@@ -73,27 +73,15 @@ func (r Renewal) use(ctx context.Context, sys *system, before serving) error {
 
 // run restarts the process when it began before its certificate, and waits until it is ready: without the
 // API no process becomes it.
-func (p process) run(ctx context.Context, sys *system, api bool) error {
-	if err := converge(ctx, sys, p.restart); err != nil || p.ready == nil || !api {
+func (p process) run(ctx context.Context, sys *host.System, api bool) error {
+	if err := host.Converge(ctx, sys, p.restart); err != nil || p.ready == nil || !api {
 		return err
 	}
-	return converge(ctx, sys, p.ready)
-}
-
-func converge(ctx context.Context, sys *system, module engine.Module) error {
-	change, err := module.Check(ctx, sys)
-	if err != nil || !change.Needed {
-		return err
-	}
-	for _, e := range change.Effects {
-		sys.Progress(e.Action + " " + e.Target + ": " + e.Reason)
-	}
-	_, err = module.Apply(ctx, sys, change)
-	return err
+	return host.Converge(ctx, sys, p.ready)
 }
 
 // serves waits until an address serves the certificate of its file.
-func (r Renewal) serves(ctx context.Context, sys *system, name, address string) error {
+func (r Renewal) serves(ctx context.Context, sys *host.System, name, address string) error {
 	if !r.has(name) {
 		return nil
 	}

@@ -40,8 +40,16 @@ type Own struct {
 	Stale []string
 	// Missing are the addresses that the inventory gives the host and no interface has.
 	Missing []string
+	// Member is what the host has of its member of etcd; nil when it shall have none.
+	Member *Member
 	// Drift are the files that are not as the last run left them.
 	Drift []Drift
+}
+
+// Member is what a host has of its member of etcd.
+type Member struct {
+	Served bool // a member has served on the host
+	Data   bool // it has a write-ahead log
 }
 
 // Drift is a file that is not as a run of deployer left it.

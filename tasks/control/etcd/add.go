@@ -79,7 +79,7 @@ func (a *AddMember) Apply(ctx context.Context, actx engine.ActionContext, _ engi
 	if err != nil {
 		return nil, err
 	}
-	removeID, err := parseID(s.removeID)
+	removeID, err := ParseID(s.removeID)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.Plan, err)
 	}

@@ -62,7 +62,8 @@ func formatID(id uint64) string {
 	return strconv.FormatUint(id, 16)
 }
 
-func parseID(text string) (uint64, error) {
+// ParseID returns the ID of a member in hexadecimal; 0 for an empty text.
+func ParseID(text string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}

@@ -1,4 +1,4 @@
-package renewal
+package host
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ type former struct {
 }
 
 // Backup remembers a file, the first time that it is called for it.
-func (s *system) Backup(path string) error {
+func (s *System) Backup(path string) error {
 	if slices.ContainsFunc(s.former, func(f former) bool { return f.path == path }) {
 		return nil
 	}
@@ -47,8 +47,8 @@ func (s *system) Backup(path string) error {
 	return err
 }
 
-// putBack restores the files that have changed, the last one first.
-func (s *system) putBack() error {
+// PutBack restores the files that have changed, the last one first.
+func (s *System) PutBack() error {
 	var errs []error
 	for _, f := range slices.Backward(s.former) {
 		if err := s.restore(f); err != nil {
@@ -59,7 +59,7 @@ func (s *system) putBack() error {
 	return errors.Join(errs...)
 }
 
-func (s *system) restore(f former) error {
+func (s *System) restore(f former) error {
 	if f.info != nil && f.target == "" {
 		owner := f.info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // deployer runs on Linux
 		access := hostfile.Access{
@@ -81,3 +81,6 @@ func (s *system) restore(f former) error {
 	}
 	return dir.Symlink(f.target, name)
 }
+
+// Changed reports whether a file has changed since the last PutBack.
+func (s *System) Changed() bool { return len(s.former) > 0 }

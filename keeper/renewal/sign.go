@@ -1,0 +1,81 @@
+package renewal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"deployer/tasks/certificate"
+	"deployer/tasks/control/keyring"
+)
+
+// sign answers the request of module certificate, which a controller answers in runs: the authorities on
+// this host sign.
+func (r Renewal) sign(in, out any) error {
+	var request struct{ Name, CSR string }
+	if err := pass(in, &request); err != nil {
+		return err
+	}
+	keys, err := r.keys()
+	if err != nil {
+		return fmt.Errorf("reading the authorities of this host: %w", err)
+	}
+	signed, err := keys.SignRequest(r.wanted, r.Host, request.Name, []byte(request.CSR), time.Now())
+	if err != nil {
+		return err
+	}
+	return pass(map[string]string{"cert": string(signed)}, out)
+}
+
+// pass copies a value by its JSON form.
+func pass(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// keys returns the authorities that this host holds.
+func (r Renewal) keys() (*keyring.Keys, error) {
+	files := keyring.Files{}
+	for _, path := range keyring.BackupPaths() {
+		text, err := os.ReadFile(r.Root + path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[path] = text
+	}
+	if files[keyring.ClusterCert] == nil {
+		return nil, fmt.Errorf("%s does not exist", keyring.ClusterCert) // else Complete would make an authority
+	}
+	keys, _, err := keyring.Complete(files, time.Now(), 0, keyring.ExternalIn(files, r.Own.External))
+	return keys, err
+}
+
+// wanted returns what a certificate of this host has to be.
+func (r Renewal) wanted(host, name string) (keyring.Certificate, bool) {
+	at := slices.IndexFunc(r.Own.Certificates, func(w certificate.Want) bool { return w.Name == name })
+	if host != r.Host || at < 0 {
+		return keyring.Certificate{}, false
+	}
+	w := r.Own.Certificates[at]
+	spec := keyring.Certificate{
+		Name: w.Name, Authority: w.Authority, CommonName: w.CN, Organizations: w.Orgs, DNSNames: w.DNS,
+		Server: slices.Contains(w.Usages, "server"), Client: slices.Contains(w.Usages, "client"), Validity: r.Own.LeafLifetime,
+	}
+	for _, text := range w.IPs {
+		if ip := net.ParseIP(text); ip != nil {
+			spec.IPs = append(spec.IPs, ip)
+		}
+	}
+	return spec, true
+}
