@@ -2,17 +2,11 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"deployer/cluster"
-	"deployer/strictyaml"
+	"deployer/keeper/configfile"
 	"deployer/tasks/certificate"
 )
 
@@ -80,19 +74,11 @@ type Backups struct {
 	Timer string `yaml:"timer" required:"true" doc:"Unit file of the timer that saves them."`
 }
 
-// maxSize is the maximum size of a configuration in bytes.
-const maxSize = 1 << 20
-
 // Read reads a configuration. Its error names file, line and column.
 func Read(path string) (File, error) {
-	f, err := os.Open(path)
+	text, err := configfile.Read(path, "of the keeper")
 	if err != nil {
-		return File{}, fmt.Errorf("reading the configuration of the keeper: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxSize))
-	if err != nil {
-		return File{}, fmt.Errorf("reading the configuration of the keeper: %w", err)
+		return File{}, err
 	}
 	return Parse(path, text)
 }
@@ -100,15 +86,7 @@ func Read(path string) (File, error) {
 // Parse returns the configuration in a text; path is its name in errors.
 func Parse(path string, text []byte) (File, error) {
 	var file File
-	var document yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&document)
-	if errors.Is(err, io.EOF) {
-		return file, fmt.Errorf("%s is empty: run deployer install", path)
-	}
-	if err != nil {
-		return file, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := strictyaml.Decode(path, &document, &file); err != nil {
+	if err := configfile.Decode(path, text, &file); err != nil {
 		return file, err
 	}
 	file.Keeper = file.Keeper.WithDefaults()

@@ -1,16 +1,10 @@
 package reboot
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
-	"deployer/strictyaml"
+	"deployer/keeper/configfile"
 )
 
 // Path is the path of the configuration on a node.
@@ -34,19 +28,11 @@ type API struct {
 	Rotated string   `yaml:"rotated" doc:"File with certificate and key that the kubelet has renewed, preferred when it exists."`
 }
 
-// maxConfig is the maximum size of a configuration in bytes.
-const maxConfig = 1 << 20
-
 // ReadConfig reads a configuration. Its error names file, line and column.
 func ReadConfig(path string) (Config, error) {
-	f, err := os.Open(path)
+	text, err := configfile.Read(path, "of the reboot unit")
 	if err != nil {
-		return Config{}, fmt.Errorf("reading the configuration: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
-	if err != nil {
-		return Config{}, fmt.Errorf("reading the configuration: %w", err)
+		return Config{}, err
 	}
 	return ParseConfig(path, text)
 }
@@ -54,15 +40,7 @@ func ReadConfig(path string) (Config, error) {
 // ParseConfig returns the configuration in a text; path is its name in errors.
 func ParseConfig(path string, text []byte) (Config, error) {
 	var c Config
-	var document yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&document)
-	if errors.Is(err, io.EOF) {
-		return c, fmt.Errorf("%s is empty: run deployer install", path)
-	}
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := strictyaml.Decode(path, &document, &c); err != nil {
+	if err := configfile.Decode(path, text, &c); err != nil {
 		return c, err
 	}
 	if c.EvictTimeout <= 0 || c.UnmountTimeout <= 0 {
