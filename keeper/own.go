@@ -17,10 +17,12 @@ import (
 
 // own is what a keeper remembers of its host, and of certificates of others.
 type own struct {
-	stale   []string  // processes that began before their certificate
-	staleAt time.Time // when they were sought
-	drift   []world.Drift
-	driftAt time.Time // when drift was sought
+	stale    []string  // processes that began before their certificate
+	staleAt  time.Time // when they were sought
+	staleErr error     // why they could not be
+	drift    []world.Drift
+	driftAt  time.Time
+	driftErr error
 
 	served   map[string]time.Time // until when the certificates of kubelets are valid, by node
 	servedAt time.Time            // when they were read
@@ -30,6 +32,10 @@ const (
 	// staleEvery is the time between searches for processes that began before their certificate: one asks
 	// the runtime of containers.
 	staleEvery = time.Hour
+	// staleTimeout is the maximum time for it: a runtime that hangs must not hold up the pass. The next
+	// attempt is staleAgain later.
+	staleTimeout = 20 * time.Second
+	staleAgain   = 5 * time.Minute
 	// driftEvery is the time between comparisons of the host with what runs left: one reads some 200 files.
 	// While there is a difference, the next comparison is sooner.
 	driftEvery     = time.Hour
@@ -48,12 +54,8 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 	if now.Missing, err = observe.Missing(file.Own.Addresses); err != nil {
 		errs = errors.Join(errs, fmt.Errorf("addresses: %w", err))
 	}
-	if time.Since(k.own.staleAt) > staleEvery {
-		if k.own.stale, err = k.renewal(file).Stale(ctx); err != nil {
-			errs = errors.Join(errs, fmt.Errorf("processes: %w", err))
-		} else {
-			k.own.staleAt = time.Now()
-		}
+	if k.seekStale(ctx, file); k.own.staleErr != nil {
+		errs = errors.Join(errs, fmt.Errorf("processes: %w", k.own.staleErr))
 	}
 	if file.Own.Etcd != nil {
 		member, err := rejoin.Look(&host.System{Root: k.options.Root}, *file.Own.Etcd)
@@ -63,8 +65,8 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 			now.Member = &world.Member{Served: member.Served, Data: member.Data}
 		}
 	}
-	if err := k.compare(file); err != nil {
-		errs = errors.Join(errs, fmt.Errorf("files: %w", err))
+	if k.compare(file); k.own.driftErr != nil {
+		errs = errors.Join(errs, fmt.Errorf("files: %w", k.own.driftErr))
 	}
 	now.Stale, now.Drift = k.own.stale, k.own.drift
 	problems := decide.OwnProblems(file.Host, now, lifetimes(file))
@@ -83,17 +85,31 @@ func lifetimes(file config.File) decide.Lifetimes {
 
 // compare seeks the files of the host that are not as the last run left them. A run that is at work changes
 // files.
-func (k *Keeper) compare(file config.File) (err error) {
+func (k *Keeper) compare(file config.File) {
 	every := driftEvery
 	if len(k.own.drift) > 0 {
 		every = driftAgainSoon
 	}
 	if _, held := k.lock.Current(); held || time.Since(k.own.driftAt) < every {
-		return nil
+		return
 	}
 	k.own.driftAt = time.Now()
-	k.own.drift, err = observe.Drift(k.options.StateDir, k.options.Root, file.Own)
-	return err
+	k.own.drift, k.own.driftErr = observe.Drift(k.options.StateDir, k.options.Root, file.Own)
+}
+
+// seekStale seeks processes of the host that began before their certificate.
+func (k *Keeper) seekStale(ctx context.Context, file config.File) {
+	every := staleEvery
+	if k.own.staleErr != nil {
+		every = staleAgain
+	}
+	if time.Since(k.own.staleAt) < every {
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, staleTimeout, fmt.Errorf("timeout after %s", staleTimeout))
+	defer cancel()
+	k.own.staleAt = time.Now()
+	k.own.stale, k.own.staleErr = k.renewal(file).Stale(ctx)
 }
 
 // readServed sets until when the certificates of kubelets are valid; they are read anew once an hour.

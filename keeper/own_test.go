@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -103,5 +104,20 @@ func TestRenewalWaits(t *testing.T) {
 				t.Errorf("problems %v", reasons)
 			}
 		})
+	}
+}
+
+// TestHostNotObserved: what the runtime of containers does not answer is said at each pass, and asked once.
+func TestHostNotObserved(t *testing.T) {
+	c := newCluster(t, "certificates: {renew: false}", strings.ReplaceAll(missing, "admin", "scheduler"))
+	if err := os.MkdirAll(c.dir+"/etc/kubernetes/manifests", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.file("etc/kubernetes/manifests/kube-scheduler.yaml", "no manifest")
+	c.pass1()
+	asked := c.own.staleAt
+	c.pass1()
+	if reasons := c.reasons(); !slices.Contains(reasons, decide.HostNotObserved) || asked.IsZero() || c.own.staleAt != asked {
+		t.Errorf("problems %v; asked at %s and at %s", reasons, asked, c.own.staleAt)
 	}
 }
