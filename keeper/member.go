@@ -35,10 +35,9 @@ func (k *Keeper) rejoinEtcd(ctx context.Context, file config.File, own world.Own
 
 // member returns what makes the host a member of etcd.
 func (k *Keeper) member(file config.File) rejoin.Rejoin {
-	say := func(text string) { k.options.Log.Info(text) }
 	at := slices.IndexFunc(k.access.Members, func(m etcd.Host) bool { return m.Name == file.Host })
 	return rejoin.Rejoin{
-		Self: k.access.Members[at], Members: k.access.Members, Open: k.access.Open, Files: *file.Own.Etcd, Progress: say,
-		System: &host.System{Name: file.Host, Root: k.options.Root, Say: say},
+		Self: k.access.Members[at], Members: k.access.Members, Open: k.access.Open, Files: *file.Own.Etcd,
+		System: &host.System{Name: file.Host, Root: k.options.Root, Say: func(text string) { k.options.Log.Info(text) }},
 	}
 }

@@ -62,7 +62,7 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 		if err != nil {
 			errs = errors.Join(errs, fmt.Errorf("etcd: %w", err))
 		} else {
-			now.Member = &world.Member{Served: member.Served, Data: member.Data}
+			now.Member = &member
 		}
 	}
 	if k.compare(file); k.own.driftErr != nil {

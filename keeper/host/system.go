@@ -17,7 +17,7 @@ type System struct {
 	Say  func(string) // reports what a module waits for
 	// Methods answer what modules ask a controller, by the name of the method; a module that asks for
 	// another one fails.
-	Methods map[string]func(in, out any) error
+	Methods map[string]func(ctx context.Context, in, out any) error
 
 	former []former
 }
@@ -34,12 +34,12 @@ func (s *System) Path(p string) string { return s.Root + p }
 func (s *System) Blob(context.Context, string) (io.ReadCloser, error) { return nil, errAlone }
 
 // Call calls one of Methods.
-func (s *System) Call(_ context.Context, method string, in, out any) error {
+func (s *System) Call(ctx context.Context, method string, in, out any) error {
 	answer, ok := s.Methods[method]
 	if !ok {
 		return fmt.Errorf("%s: %w", method, errAlone)
 	}
-	return answer(in, out)
+	return answer(ctx, in, out)
 }
 
 // Run runs a program on the host.

@@ -13,6 +13,7 @@ import (
 	"deployer/engine"
 	"deployer/keeper/config"
 	"deployer/keeper/host"
+	"deployer/keeper/world"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/file"
 	"deployer/tasks/hostfile"
@@ -37,23 +38,16 @@ const (
 
 // Rejoin makes this host a member of etcd again.
 type Rejoin struct {
-	Self     etcd.Host
-	Members  []etcd.Host // by the inventory, with Self
-	Open     etcd.Opener
-	Files    config.EtcdFiles
-	System   engine.System // this host
-	Progress func(string)
-}
-
-// State is what the host has of its member.
-type State struct {
-	Served bool // a member has served on this host
-	Data   bool // it has a write-ahead log
+	Self    etcd.Host
+	Members []etcd.Host // by the inventory, with Self
+	Open    etcd.Opener
+	Files   config.EtcdFiles
+	System  engine.System // this host; it reports the progress
 }
 
 // Look reads what a host has of its member.
-func Look(sys engine.System, files config.EtcdFiles) (State, error) {
-	var s State
+func Look(sys engine.System, files config.EtcdFiles) (world.Member, error) {
+	var s world.Member
 	_, err := hostfile.Lstat(sys, servedFile)
 	if s.Served = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -88,7 +82,7 @@ func (r Rejoin) Run(ctx context.Context, member string) error {
 	if err := r.moveAside(); err != nil {
 		return fmt.Errorf("moving the former data of etcd aside: %w", err)
 	}
-	live, err := etcd.Add(ctx, r.Open, r.Members, r.Self, id, joinTimeout, r.Progress)
+	live, err := etcd.Add(ctx, r.Open, r.Members, r.Self, id, joinTimeout, r.System.Progress)
 	if err != nil {
 		return err
 	}
@@ -107,10 +101,10 @@ func (r Rejoin) Finish(ctx context.Context) error {
 	if err := host.Converge(ctx, r.System, &unit.Unit{Name: unitName, State: "started", NoBlock: true}); err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
-	if _, err := etcd.WaitHealthy(ctx, r.Open, r.Members, r.Self, servesTimeout, r.Progress); err != nil {
+	if _, err := etcd.WaitHealthy(ctx, r.Open, r.Members, r.Self, servesTimeout, r.System.Progress); err != nil {
 		return fmt.Errorf("waiting for the new member of etcd: %w", err)
 	}
-	if err := etcd.Promote(ctx, r.Open, r.Members, r.Self, servesTimeout, r.Progress); err != nil {
+	if err := etcd.Promote(ctx, r.Open, r.Members, r.Self, servesTimeout, r.System.Progress); err != nil {
 		return err
 	}
 	text := "# Written by deployer. A member of etcd has served on this host: its unit starts it with its data only.\n"

@@ -8,6 +8,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/keeper/config"
+	"deployer/keeper/world"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/tasktest"
 )
@@ -15,7 +16,7 @@ import (
 func newRejoin(t *testing.T, files config.EtcdFiles) (*Rejoin, *tasktest.System) {
 	t.Helper()
 	sys := tasktest.New(t)
-	return &Rejoin{Self: etcd.Host{Name: "m1", PeerURL: "https://10.0.0.1:2380"}, Files: files, System: sys, Progress: func(string) {}}, sys
+	return &Rejoin{Self: etcd.Host{Name: "m1", PeerURL: "https://10.0.0.1:2380"}, Files: files, System: sys}, sys
 }
 
 var (
@@ -26,13 +27,13 @@ var (
 func TestLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
-		want  State
+		want  world.Member
 	}{
-		"nothing":                {nil, State{}},
-		"a member":               {[]string{"/etc/deployer/etcd-member", "/var/lib/etcd/member/wal/0.wal"}, State{Served: true, Data: true}},
-		"its data is gone":       {[]string{"/etc/deployer/etcd-member"}, State{Served: true}},
-		"an empty log":           {[]string{"/etc/deployer/etcd-member", "/var/lib/etcd/member/wal/0.tmp"}, State{Served: true}},
-		"it was added, and runs": {[]string{"/var/lib/etcd/member/wal/0.wal"}, State{Data: true}},
+		"nothing":                {nil, world.Member{}},
+		"a member":               {[]string{"/etc/deployer/etcd-member", "/var/lib/etcd/member/wal/0.wal"}, world.Member{Served: true, Data: true}},
+		"its data is gone":       {[]string{"/etc/deployer/etcd-member"}, world.Member{Served: true}},
+		"an empty log":           {[]string{"/etc/deployer/etcd-member", "/var/lib/etcd/member/wal/0.tmp"}, world.Member{Served: true}},
+		"it was added, and runs": {[]string{"/var/lib/etcd/member/wal/0.wal"}, world.Member{Data: true}},
 	} {
 		_, sys := newRejoin(t, together)
 		for _, path := range c.files {

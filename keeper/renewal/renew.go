@@ -96,7 +96,9 @@ func (r Renewal) Stale(ctx context.Context) ([]string, error) {
 
 func (r Renewal) system() *host.System {
 	sys := &host.System{Name: r.Host, Root: r.Root, Say: r.Progress}
-	sys.Methods = map[string]func(in, out any) error{"certificate.sign": r.sign}
+	sys.Methods = map[string]func(ctx context.Context, in, out any) error{
+		"certificate.sign": func(ctx context.Context, in, out any) error { return r.sign(ctx, sys, in, out) },
+	}
 	return sys
 }
 

@@ -1,27 +1,26 @@
 package renewal
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net"
-	"os"
 	"slices"
 	"time"
 
+	"deployer/cluster"
+	"deployer/keeper/host"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/keyring"
 )
 
 // sign answers the request of module certificate, which a controller answers in runs: the authorities on
 // this host sign.
-func (r Renewal) sign(in, out any) error {
+func (r Renewal) sign(ctx context.Context, sys *host.System, in, out any) error {
 	var request struct{ Name, CSR string }
 	if err := pass(in, &request); err != nil {
 		return err
 	}
-	keys, err := r.keys()
+	keys, err := r.keys(ctx, sys)
 	if err != nil {
 		return fmt.Errorf("reading the authorities of this host: %w", err)
 	}
@@ -42,18 +41,12 @@ func pass(from, to any) error {
 }
 
 // keys returns the authorities that this host holds.
-func (r Renewal) keys() (*keyring.Keys, error) {
-	files := keyring.Files{}
-	for _, path := range keyring.BackupPaths() {
-		text, err := os.ReadFile(r.Root + path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		files[path] = text
+func (r Renewal) keys(ctx context.Context, sys *host.System) (*keyring.Keys, error) {
+	read, err := (&certificate.CARead{}).Check(ctx, sys)
+	if err != nil {
+		return nil, err
 	}
+	files := keyring.FilesOf(read.Output)
 	if files[keyring.ClusterCert] == nil {
 		return nil, fmt.Errorf("%s does not exist", keyring.ClusterCert) // else Complete would make an authority
 	}
@@ -68,14 +61,7 @@ func (r Renewal) wanted(host, name string) (keyring.Certificate, bool) {
 		return keyring.Certificate{}, false
 	}
 	w := r.Own.Certificates[at]
-	spec := keyring.Certificate{
-		Name: w.Name, Authority: w.Authority, CommonName: w.CN, Organizations: w.Orgs, DNSNames: w.DNS,
-		Server: slices.Contains(w.Usages, "server"), Client: slices.Contains(w.Usages, "client"), Validity: r.Own.LeafLifetime,
-	}
-	for _, text := range w.IPs {
-		if ip := net.ParseIP(text); ip != nil {
-			spec.IPs = append(spec.IPs, ip)
-		}
-	}
+	spec := keyring.SpecOf(cluster.Certificate{Name: w.Name, Authority: w.Authority, CN: w.CN, Orgs: w.Orgs, DNS: w.DNS, IPs: w.IPs, Usages: w.Usages})
+	spec.Validity = r.Own.LeafLifetime
 	return spec, true
 }

@@ -1,9 +1,6 @@
 package control
 
 import (
-	"net"
-	"slices"
-
 	"deployer/cluster"
 	"deployer/tasks/control/keyring"
 )
@@ -13,31 +10,13 @@ func wantedBy(c *cluster.Cluster) keyring.Wanted {
 	return func(host, name string) (keyring.Certificate, bool) {
 		for _, cert := range cluster.Certificates(c, host) {
 			if cert.Name == name {
-				spec := specOf(cert)
+				spec := keyring.SpecOf(cert)
 				spec.Validity = c.Certificates.Leaf
 				return spec, true
 			}
 		}
 		return keyring.Certificate{}, false
 	}
-}
-
-func specOf(cert cluster.Certificate) keyring.Certificate {
-	spec := keyring.Certificate{
-		Name:          cert.Name,
-		Authority:     cert.Authority,
-		CommonName:    cert.CN,
-		Organizations: cert.Orgs,
-		DNSNames:      cert.DNS,
-		Server:        slices.Contains(cert.Usages, "server"),
-		Client:        slices.Contains(cert.Usages, "client"),
-	}
-	for _, text := range cert.IPs {
-		if ip := net.ParseIP(text); ip != nil {
-			spec.IPs = append(spec.IPs, ip)
-		}
-	}
-	return spec
 }
 
 // shareOf returns which keys of the keyring a host needs; none for a host outside of

@@ -63,7 +63,7 @@ func TestIssuedCertificates(t *testing.T) {
 	if _, ext, err := issued(c, "n1", "kube-proxy", csr, now); !ext || err == nil || !strings.Contains(err.Error(), "no certificate kube-proxy for n1") {
 		t.Errorf("nothing is issued: %v", err)
 	}
-	signed, err := authority.Sign(specOf(proxy), key, now)
+	signed, err := authority.Sign(keyring.SpecOf(proxy), key, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func (l *Load) Check(_ context.Context, actx engine.ActionContext) (engine.Chang
 func (l *Load) withoutHosts(actx engine.ActionContext, held map[string]Files) map[string]Files {
 	all := maps.Clone(held)
 	if out := actionctx.Registered(actx, actx.Host(), l.Backup); l.Backup != "" && out != nil {
-		all["the backup"] = filesOf(out)
+		all["the backup"] = FilesOf(out)
 	}
 	ring, _ := engine.Service[*Keyring](actx.Services())
 	if keys, err := ring.Keys(); err == nil && actx.CheckOnly() {
@@ -130,14 +130,14 @@ func Found(actx engine.ActionContext, name string) map[string]Files {
 	held := map[string]Files{}
 	for _, host := range actx.Targets() {
 		if out := actionctx.Registered(actx, host, name); out != nil {
-			held[host] = filesOf(out)
+			held[host] = FilesOf(out)
 		}
 	}
 	return held
 }
 
-// filesOf parses the output of ca_read: contents by path, at the top or under "files".
-func filesOf(out engine.Output) Files {
+// FilesOf parses the output of ca_read: contents by path, at the top or under "files".
+func FilesOf(out engine.Output) Files {
 	values := map[string]any(out)
 	if nested, ok := values["files"].(map[string]any); ok {
 		values = nested

@@ -49,7 +49,7 @@ func readKeys(ctx context.Context, actx engine.ActionContext, master string, c *
 		return nil, res.Failure
 	}
 	external := External(c.ExternalAuthorities.Certificates)
-	held, err := external.in(map[string]Files{master: filesOf(res.Output)})
+	held, err := external.in(map[string]Files{master: FilesOf(res.Output)})
 	if err != nil {
 		return nil, err
 	}

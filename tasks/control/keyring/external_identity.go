@@ -124,7 +124,7 @@ func readIdentity(ctx context.Context, actx engine.ActionContext, cert hostCerti
 	if err != nil || res.Failure != nil {
 		return nil
 	}
-	files := filesOf(res.Output)
+	files := FilesOf(res.Output)
 	pair, err := tls.X509KeyPair(files[cert.CertPath], files[cert.KeyPath])
 	if err != nil {
 		return nil
