@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,22 +17,30 @@ import (
 
 // LeftFile is a file of the host as the last run that changed it left it.
 type LeftFile struct {
-	Path string `json:"path"`
-	Run  string `json:"run"`
-	File *File  `json:"file,omitempty"` // nil: the run removed it
+	Path  string    `json:"path"`
+	Run   string    `json:"run"`
+	Began time.Time `json:"began"`          // when the run began; zero when its journal is lost
+	File  *File     `json:"file,omitempty"` // nil: the run removed it
+	// Unknown is true when nobody knows how the run left it: a step was interrupted, or a service makes it
+	// again.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // leftFile is the file of the state directory with what runs left whose records are gone.
 const leftFile = "left.json"
 
-// LeftFiles returns the files that runs have changed, each as the last of them left it, by path. It
-// leaves out files of interrupted steps, whose state nobody knows, and those that a service makes again.
+// LeftFiles returns the files that runs have changed, each as the last of them left it, by path, without those
+// of which nobody knows it.
 func LeftFiles(dir *statedir.Dir) (map[string]LeftFile, error) {
 	out, err := readLeft(dir)
 	if err != nil {
 		return nil, err
 	}
-	return out, mergeLeft(dir, out, dir.Runs())
+	if err := mergeLeft(dir, out, dir.Runs()); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(out, func(_ string, l LeftFile) bool { return l.Unknown })
+	return out, nil
 }
 
 // readLeft reads what runs left whose records are gone.
@@ -54,7 +63,8 @@ func readLeft(dir *statedir.Dir) (map[string]LeftFile, error) {
 	return out, nil
 }
 
-// mergeLeft adds what runs left, in the order in which they began.
+// mergeLeft adds what runs left, in the order in which they began. Records of a later run may be gone before
+// those of an earlier one, which somebody has read for a revert since.
 func mergeLeft(dir *statedir.Dir, into map[string]LeftFile, runs []string) error {
 	began := map[string]time.Time{}
 	for _, run := range runs {
@@ -74,14 +84,11 @@ func mergeLeft(dir *statedir.Dir, into map[string]LeftFile, runs []string) error
 			return err
 		}
 		for _, line := range lines {
-			if line.Kind != kindFile {
+			if line.Kind != kindFile || into[line.Name].Began.After(began[run]) {
 				continue
 			}
 			// A step that has begun has left nothing yet.
-			delete(into, line.Name)
-			if line.Left && !line.Regenerated {
-				into[line.Name] = LeftFile{Path: line.Name, Run: run, File: line.File}
-			}
+			into[line.Name] = LeftFile{Path: line.Name, Run: run, Began: began[run], File: line.File, Unknown: !line.Left || line.Regenerated}
 		}
 	}
 	return nil
@@ -99,20 +106,11 @@ func (s *Store) keepLeft(runs []string) error {
 	if err := mergeLeft(s.dir, all, runs); err != nil {
 		return err
 	}
-	list := make([]LeftFile, 0, len(all))
-	for _, l := range all {
-		list = append(list, l)
-	}
-	slices.SortFunc(list, func(a, b LeftFile) int { return cmp.Compare(a.Path, b.Path) })
-	text, err := json.Marshal(list)
+	text, err := json.Marshal(slices.SortedFunc(maps.Values(all), func(a, b LeftFile) int { return cmp.Compare(a.Path, b.Path) }))
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.dir.Path, leftFile)
-	if err := os.WriteFile(path+".part", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return statedir.WritePrivateFile(filepath.Join(s.dir.Path, leftFile), text)
 }
 
 // Difference returns how the file at the path of the host differs from what the run left: "" when it does

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"deployer/engine"
 	"deployer/engine/agent/agenttest"
 )
 
@@ -134,4 +136,36 @@ func TestLeftFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("without any record")
+}
+
+// TestLeftFilesOfALaterRun: the records of the last run are removed first, because somebody has read those of the
+// first one for a revert. What the last run left counts all the same, also after those of the first one are gone.
+func TestLeftFilesOfALaterRun(t *testing.T) {
+	s, root := testStore(t)
+	for i, run := range []string{"first", "last"} {
+		put(t, root, "/etc/twice", run)
+		put(t, root, "/etc/interrupted", run)
+		leave(t, root, run, true, "/etc/twice")
+		leave(t, root, run, i == 0, "/etc/interrupted")
+		entry, err := json.Marshal(engine.JournalEntry{Step: "s", Status: engine.StatusChanged, Time: time.Now().Add(time.Duration(i) * time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, agenttest.StateDir+"/runs/"+run+"/journal.jsonl", string(entry)+"\n")
+	}
+	for _, gone := range []string{"last", "first"} {
+		if err := s.keepLeft([]string{gone}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(root + agenttest.StateDir + "/runs/" + gone); err != nil {
+			t.Fatal(err)
+		}
+		if got := differences(t, s, root); len(got) > 0 {
+			t.Errorf("without the records of the %s run: differences %v", gone, got)
+		}
+	}
+	left, err := LeftFiles(s.dir)
+	if err != nil || left["/etc/twice"].Run != "last" {
+		t.Errorf("%+v, %v", left, err)
+	}
 }
