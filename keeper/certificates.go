@@ -81,7 +81,7 @@ func (k *Keeper) renewCertificates(ctx context.Context, file config.File, host w
 	if why != "" {
 		return decide.Decision{Blocked: d.Blocked}
 	}
-	k.own.staleAt, k.renewals.failed = time.Time{}, ""
+	k.own.stale.at, k.renewals.failed = time.Time{}, ""
 	switch result := k.done[len(k.done)-1].Result; result {
 	case status.ResultDone, status.ResultDryRun:
 		if leased {

@@ -17,15 +17,24 @@ import (
 
 // own is what a keeper remembers of its host, and of certificates of others.
 type own struct {
-	stale    []string  // processes that began before their certificate
-	staleAt  time.Time // when they were sought
-	staleErr error     // why they could not be
-	drift    []world.Drift
-	driftAt  time.Time
-	driftErr error
+	stale  seen[[]string] // processes that began before their certificate
+	drift  seen[[]world.Drift]
+	served seen[map[string]time.Time] // until when the certificates of kubelets are valid, by node
+}
 
-	served   map[string]time.Time // until when the certificates of kubelets are valid, by node
-	servedAt time.Time            // when they were read
+// seen is something that not every pass reads again.
+type seen[T any] struct {
+	value T
+	err   error     // why it could not be read
+	at    time.Time // when it was
+}
+
+// refresh reads the value again when it is older than a time.
+func (s *seen[T]) refresh(every time.Duration, read func() (T, error)) {
+	if time.Since(s.at) >= every {
+		s.at = time.Now()
+		s.value, s.err = read()
+	}
 }
 
 const (
@@ -54,8 +63,8 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 	if now.Missing, err = observe.Missing(file.Own.Addresses); err != nil {
 		errs = errors.Join(errs, fmt.Errorf("addresses: %w", err))
 	}
-	if k.seekStale(ctx, file); k.own.staleErr != nil {
-		errs = errors.Join(errs, fmt.Errorf("processes: %w", k.own.staleErr))
+	if k.seekStale(ctx, file); k.own.stale.err != nil {
+		errs = errors.Join(errs, fmt.Errorf("processes: %w", k.own.stale.err))
 	}
 	if file.Own.Etcd != nil {
 		member, err := rejoin.Look(&host.System{Root: k.options.Root}, *file.Own.Etcd)
@@ -65,10 +74,10 @@ func (k *Keeper) look(ctx context.Context, file config.File) (world.Own, []decid
 			now.Member = &member
 		}
 	}
-	if k.compare(file); k.own.driftErr != nil {
-		errs = errors.Join(errs, fmt.Errorf("files: %w", k.own.driftErr))
+	if k.compare(file); k.own.drift.err != nil {
+		errs = errors.Join(errs, fmt.Errorf("files: %w", k.own.drift.err))
 	}
-	now.Stale, now.Drift = k.own.stale, k.own.drift
+	now.Stale, now.Drift = k.own.stale.value, k.own.drift.value
 	problems := decide.OwnProblems(file.Host, now, lifetimes(file))
 	if k.renewals.failed != "" {
 		problems = append(problems, decide.Problem{Reason: decide.RenewalFailed, Message: k.renewals.failed})
@@ -87,38 +96,33 @@ func lifetimes(file config.File) decide.Lifetimes {
 // files.
 func (k *Keeper) compare(file config.File) {
 	every := driftEvery
-	if len(k.own.drift) > 0 {
+	if len(k.own.drift.value) > 0 {
 		every = driftAgainSoon
 	}
-	if _, held := k.lock.Current(); held || time.Since(k.own.driftAt) < every {
+	if _, held := k.lock.Current(); held {
 		return
 	}
-	k.own.driftAt = time.Now()
-	k.own.drift, k.own.driftErr = observe.Drift(k.options.StateDir, k.options.Root, file.Own)
+	k.own.drift.refresh(every, func() ([]world.Drift, error) { return observe.Drift(k.options.StateDir, k.options.Root, file.Own) })
 }
 
 // seekStale seeks processes of the host that began before their certificate.
 func (k *Keeper) seekStale(ctx context.Context, file config.File) {
 	every := staleEvery
-	if k.own.staleErr != nil {
+	if k.own.stale.err != nil {
 		every = staleAgain
 	}
-	if time.Since(k.own.staleAt) < every {
-		return
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, staleTimeout, fmt.Errorf("timeout after %s", staleTimeout))
-	defer cancel()
-	k.own.staleAt = time.Now()
-	k.own.stale, k.own.staleErr = k.renewal(file).Stale(ctx)
+	k.own.stale.refresh(every, func() ([]string, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, staleTimeout, fmt.Errorf("timeout after %s", staleTimeout))
+		defer cancel()
+		return k.renewal(file).Stale(ctx)
+	})
 }
 
-// readServed sets until when the certificates of kubelets are valid; they are read anew once an hour.
+// readServed sets until when the certificates of kubelets are valid.
 func (k *Keeper) readServed(ctx context.Context, nodes []world.Node) {
-	if time.Since(k.own.servedAt) > servedEvery {
-		k.own.served, k.own.servedAt = observe.Served(ctx, k.options.Dial, nodes), time.Now()
-	}
+	k.own.served.refresh(servedEvery, func() (map[string]time.Time, error) { return observe.Served(ctx, k.options.Dial, nodes), nil })
 	for i := range nodes {
-		nodes[i].Serves = k.own.served[nodes[i].Name]
+		nodes[i].Serves = k.own.served.value[nodes[i].Name]
 	}
 }
 

@@ -115,9 +115,9 @@ func TestHostNotObserved(t *testing.T) {
 	}
 	c.file("etc/kubernetes/manifests/kube-scheduler.yaml", "no manifest")
 	c.pass1()
-	asked := c.own.staleAt
+	asked := c.own.stale.at
 	c.pass1()
-	if reasons := c.reasons(); !slices.Contains(reasons, decide.HostNotObserved) || asked.IsZero() || c.own.staleAt != asked {
-		t.Errorf("problems %v; asked at %s and at %s", reasons, asked, c.own.staleAt)
+	if reasons := c.reasons(); !slices.Contains(reasons, decide.HostNotObserved) || asked.IsZero() || c.own.stale.at != asked {
+		t.Errorf("problems %v; asked at %s and at %s", reasons, asked, c.own.stale.at)
 	}
 }
