@@ -151,11 +151,12 @@ func WorkloadsOf(objects []*unstructured.Unstructured) []Workload {
 func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share float64, timeout time.Duration, progress func(string)) error {
 	left := slices.Clone(workloads)
 	last := ""
+	dead := &deadNodes{}
 	err := poll.Until(ctx, timeout, 500*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		var waiting []Workload
 		var texts []string
 		for _, w := range left {
-			text, done, err := rolloutText(ctx, c, w, share)
+			text, done, err := rolloutText(ctx, c, w, share, dead)
 			if err != nil {
 				return "", false, err
 			}
@@ -178,7 +179,7 @@ func WaitRollouts(ctx context.Context, c *Client, workloads []Workload, share fl
 	return &engine.Failure{Message: "rollout: " + err.Error(), Detail: strings.Join(podProblems(context.WithoutCancel(ctx), c, left), "\n")}
 }
 
-func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (text string, done bool, err error) {
+func rolloutText(ctx context.Context, c *Client, w Workload, share float64, nodes *deadNodes) (text string, done bool, err error) {
 	o, err := c.Get(ctx, w.Kind, w.Namespace, w.Name)
 	if err != nil {
 		return "", false, fmt.Errorf("reading %s: %w", w, err)
@@ -186,7 +187,7 @@ func rolloutText(ctx context.Context, c *Client, w Workload, share float64) (tex
 	r, err := RolloutOf(o, share, 0)
 	if err == nil && !r.Done && !r.Failed {
 		var dead int32
-		if dead, err = podsOnDeadNodes(ctx, c, o); err == nil && dead > 0 {
+		if dead, err = nodes.podsOf(ctx, c, o); err == nil && dead > 0 {
 			r, err = RolloutOf(o, share, dead)
 			r.Text += fmt.Sprintf(", %d on nodes that do not report", dead)
 		}

@@ -53,3 +53,36 @@ func TestRolloutWithDeadNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestRolloutListsNodesRarely: a wait that lasts lists the nodes once in ten seconds, and no pods while all
+// nodes report.
+func TestRolloutListsNodesRarely(t *testing.T) {
+	t.Parallel()
+	api := &kubetest.API{}
+	server := api.Start(t.Cleanup)
+	api.Put("/api/v1/nodes/n1", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}, "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}})
+	api.Put("/apis/apps/v1/namespaces/kube-system/deployments/dns", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "kube-system", "name": "dns"},
+		"spec": map[string]any{"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "dns"}}}, "status": map[string]any{"updatedReplicas": 2, "availableReplicas": 1}})
+	client, err := New(Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := &deadNodes{}
+	for range 3 {
+		if _, done, err := rolloutText(t.Context(), client, Workload{Kind: DeploymentKind(), Namespace: "kube-system", Name: "dns"}, 1, dead); done || err != nil {
+			t.Fatalf("done %t, %v", done, err)
+		}
+	}
+	nodes, pods := 0, 0
+	for _, request := range api.Requests() {
+		switch {
+		case strings.Contains(request, "/api/v1/nodes"):
+			nodes++
+		case strings.Contains(request, "/pods"):
+			pods++
+		}
+	}
+	if nodes != 1 || pods != 0 {
+		t.Errorf("nodes were listed %d times, and pods %d times, in %q", nodes, pods, api.Requests())
+	}
+}
