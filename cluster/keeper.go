@@ -120,7 +120,7 @@ func (s KeeperSpec) resolve() Keeper {
 	}
 }
 
-// fileOf returns the path of a file on masters whose content the inventory has; empty without content.
+// fileOf returns the path on masters of a file whose content is in the inventory; empty without content.
 func fileOf(content, name string) string {
 	if content == "" {
 		return ""
