@@ -148,7 +148,9 @@ func (h *history) reconnect() {
 	h.t.Helper()
 	_ = h.Close()
 	here, there := net.Pipe()
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		_ = Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: h.root})
 		_ = there.Close()
 	}()
@@ -157,7 +159,10 @@ func (h *history) reconnect() {
 		h.t.Fatal(err)
 	}
 	h.Session = s
-	h.t.Cleanup(func() { _ = s.Close() })
+	h.t.Cleanup(func() {
+		_ = s.Close()
+		<-ended // the agent writes to its state directory, which is removed next
+	})
 }
 
 // in executes one step in a run.

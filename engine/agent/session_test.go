@@ -52,7 +52,9 @@ func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHo
 		change(&opts)
 	}
 	here, there := net.Pipe()
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		b.served <- Serve(context.Background(), there, there, testRegistry(), ServeOptions{Root: b.root})
 		_ = there.Close()
 	}()
@@ -61,7 +63,10 @@ func newBenchAt(t testing.TB, root string, change func(*remote.Options)) *testHo
 		t.Fatal(err)
 	}
 	b.Session, b.line = s, here
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-ended // the agent writes to its state directory, which is removed next
+	})
 	return b
 }
 
