@@ -48,6 +48,10 @@ type Action struct {
 	Why string
 }
 
+// long reports whether the action takes minutes: a defragmentation waits between members, a purge for its hooks
+// and for the quorum of etcd.
+func (a Action) long() bool { return a.Kind == Defragment || a.Kind == FreeSpace || a.Kind == Purge }
+
 // Object names an object of Kubernetes, or etcd.
 type Object struct {
 	APIVersion, Kind, Namespace, Name, UID string

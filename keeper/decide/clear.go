@@ -22,7 +22,7 @@ func Clear(s cluster.KeeperClearSpec, w world.World) (d Decision) {
 		if !known || p.Deleted.IsZero() || w.Now.Sub(p.Deleted) < s.TerminatingFor {
 			continue
 		}
-		isLost, but := gone(n, w.Now, s.UnknownFor)
+		isLost, but := gone(n, w, s.UnknownFor)
 		if !isLost {
 			continue
 		}

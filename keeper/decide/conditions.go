@@ -8,10 +8,21 @@ import (
 	"deployer/keeper/world"
 )
 
-// All applies every rule.
+// All applies every rule. Actions that take minutes come last, and only the first of them: what was observed
+// is old after it. A full etcd is freed before anything else, because the API refuses writes until then.
 func All(s cluster.KeeperSpec, w world.World) (d Decision) {
-	for _, part := range []Decision{EtcdCare(s.Etcd, w), Clear(s.Clear, w), PurgeOf(s.Purge, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w)} {
-		d.Add(part)
+	etcd := EtcdCare(s.Etcd, w)
+	full := w.Etcd.NoSpace && len(etcd.Actions) > 0
+	long := false
+	for _, part := range []Decision{Clear(s.Clear, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), etcd, PurgeOf(s.Purge, w)} {
+		d.Blocked = append(d.Blocked, part.Blocked...)
+		for _, a := range part.Actions {
+			if long || full && a.Kind != FreeSpace {
+				continue
+			}
+			d.do(a)
+			long = a.long()
+		}
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,15 +19,18 @@ func settings() cluster.KeeperSpec {
 
 // fleet returns three masters and three minions, all Ready and reached.
 func fleet() world.World {
-	w := world.World{Now: now}
+	w := world.World{Now: now, Etcd: members()}
 	for _, name := range []string{"m1", "m2", "m3", "n1", "n2", "n3"} {
 		w.Nodes = append(w.Nodes, world.Node{Name: name, UID: "uid-" + name, Master: name[0] == 'm', Etcd: name[0] == 'm', Ready: world.True, Since: now.Add(-24 * time.Hour), Reach: world.Answers})
 	}
 	return w
 }
 
-// dies makes a node silent for a time.
+// dies makes a node silent for a time, and its member of etcd.
 func dies(w *world.World, name string, ago time.Duration) *world.Node {
+	if at := memberOf(name, w.Etcd); at >= 0 {
+		down(&w.Etcd, at)
+	}
 	for i := range w.Nodes {
 		if w.Nodes[i].Name == name {
 			w.Nodes[i].Ready, w.Nodes[i].Since, w.Nodes[i].Reach = world.Unknown, now.Add(-ago), world.Silent
@@ -61,6 +65,10 @@ func TestClear(t *testing.T) {
 		"maintenance has ended": {func(w *world.World, _ *cluster.KeeperClearSpec) {
 			dies(w, "n1", time.Hour).Maintenance = &world.Maintenance{Until: now, By: "ann@desk"}
 		}, true, ""},
+		"etcd on the host answers": {func(w *world.World, _ *cluster.KeeperClearSpec) {
+			dies(w, "m1", time.Hour)
+			w.Ending[0].Node, w.Etcd = "m1", members()
+		}, false, "its member of etcd answers, so its host lives: look at the kubelet there"},
 		"cut off": {func(w *world.World, _ *cluster.KeeperClearSpec) {
 			for _, n := range []string{"m2", "m3"} {
 				dies(w, n, time.Minute)
@@ -100,6 +108,27 @@ func TestPurge(t *testing.T) {
 		"of two the one that is gone longer": {func(w *world.World, _ *cluster.KeeperPurgeSpec) { dies(w, "n3", 3*time.Hour) }, "n3",
 			"one node leaves at a time, and n3 leaves now"},
 		"a master of three": {func(w *world.World, _ *cluster.KeeperPurgeSpec) { dies(w, "n1", 0); dies(w, "m1", 2*time.Hour) }, "m1", ""},
+		"etcd on it answers": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
+			dies(w, "n1", 0)
+			dies(w, "m1", 2*time.Hour)
+			w.Etcd = members()
+		}, "", "its member of etcd answers, so its host lives: look at the kubelet there"},
+		"another member is down": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
+			dies(w, "n1", 0)
+			dies(w, "m1", 2*time.Hour)
+			down(&w.Etcd, 1)
+		}, "", "etcd on m2 does not serve either, and one member leaves at a time"},
+		"its member has left": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
+			dies(w, "n1", 0)
+			dies(w, "m1", 2*time.Hour)
+			down(&w.Etcd, 1)
+			w.Etcd.Members[0].Listed = false
+		}, "m1", ""},
+		"etcd is not known": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
+			dies(w, "n1", 0)
+			dies(w, "m1", 2*time.Hour)
+			w.Etcd = world.Etcd{}
+		}, "", "the members of etcd are not known"},
 		"too few masters": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
 			dies(w, "m1", 0)
 			dies(w, "m2", 0)
@@ -196,6 +225,10 @@ func TestEtcdCare(t *testing.T) {
 		t.Errorf("a member is down, and the keeper does %v", d.Actions)
 	}
 	w.Etcd.NoSpace = true
+	if d := EtcdCare(s, w); len(d.Actions) != 0 || len(d.Blocked) != 1 || !strings.HasPrefix(d.Blocked[0].Why, "etcd on m3 does not serve") {
+		t.Errorf("a member is down: %+v", d)
+	}
+	w.Etcd.Members[2].Serves = true
 	if d := EtcdCare(s, w); len(d.Actions) != 1 || d.Actions[0].Kind != FreeSpace {
 		t.Errorf("%v", d)
 	}

@@ -17,9 +17,14 @@ func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
 		return d
 	}
 	if w.Etcd.NoSpace {
-		if !*s.FreeSpace {
-			d.block("free space in etcd", "cluster.keeper.etcd.free_space is false: run deployer etcd defrag")
-		} else {
+		const what = "free space in etcd"
+		down := notServing(w.Etcd, "")
+		switch {
+		case !*s.FreeSpace:
+			d.block(what, "cluster.keeper.etcd.free_space is false: run deployer etcd defrag")
+		case down != "":
+			d.block(what, "etcd on %s does not serve, and another member does not answer while it is defragmented", down)
+		default:
 			d.do(Action{Kind: FreeSpace, Object: etcdObject, Why: "its database is full, and it refuses writes"})
 		}
 		return d

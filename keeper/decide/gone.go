@@ -12,16 +12,19 @@ func lost(n world.Node, now time.Time, wait time.Duration) bool {
 }
 
 // gone reports whether a node has not reported for a time, and why it must not be treated as gone
-// nevertheless.
-func gone(n world.Node, now time.Time, wait time.Duration) (isLost bool, but string) {
-	if !lost(n, now, wait) {
+// nevertheless. A member of etcd that answers is a witness as good as a connection to the kubelet.
+func gone(n world.Node, w world.World, wait time.Duration) (isLost bool, but string) {
+	if !lost(n, w.Now, wait) {
 		return false, ""
 	}
+	at := memberOf(n.Name, w.Etcd)
 	switch {
-	case n.Maintenance.Active(now):
+	case n.Maintenance.Active(w.Now):
 		return true, "it is in maintenance until " + n.Maintenance.Until.UTC().Format(time.RFC3339) + " (" + n.Maintenance.By + ")"
 	case n.Reach == world.Answers:
 		return true, "its host answers, so its pods may run: look at the kubelet there"
+	case at >= 0 && w.Etcd.Members[at].Answers:
+		return true, "its member of etcd answers, so its host lives: look at the kubelet there"
 	case n.Reach == world.NotTried:
 		return true, "it is not known whether its host answers"
 	}

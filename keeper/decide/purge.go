@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,16 +19,19 @@ func PurgeOf(s cluster.KeeperPurgeSpec, w world.World) (d Decision) {
 	nodes := slices.Clone(w.Nodes)
 	slices.SortStableFunc(nodes, func(a, b world.Node) int { return a.Since.Compare(b.Since) })
 	for _, n := range nodes {
-		isLost, but := gone(n, w.Now, s.UnreachableFor)
+		isLost, but := gone(n, w, s.UnreachableFor)
 		if !isLost {
 			continue
 		}
 		what := "purge node " + n.Name
-		if but == "" {
-			but = Split(w.Nodes)
-		}
-		if but == "" {
-			but = MayPurge(s, w.Nodes, n)
+		for _, rule := range []func() string{
+			func() string { return MayPurge(s, w.Nodes, n) },
+			func() string { return mayLeaveEtcd(n, w.Etcd) },
+			func() string { return Split(w.Nodes) },
+		} {
+			if but == "" {
+				but = rule()
+			}
 		}
 		switch {
 		case but != "":
@@ -59,6 +63,36 @@ func MayPurge(s cluster.KeeperPurgeSpec, nodes []world.Node, leaving world.Node)
 		return fmt.Sprintf("%s would be left, and cluster.keeper.purge.min_ready_masters is %d", counted(masters, "Ready master"), s.MinReadyMasters)
 	case minions < s.MinReadyMinions:
 		return fmt.Sprintf("%s would be left, and cluster.keeper.purge.min_ready_minions is %d", counted(minions, "Ready minion"), s.MinReadyMinions)
+	}
+	return ""
+}
+
+// mayLeaveEtcd returns the reason why the member of etcd of a node must stay, and so the node; empty when the
+// node has none, or all other members serve: then at most one member is missing at a time.
+func mayLeaveEtcd(n world.Node, e world.Etcd) string {
+	if !n.Etcd {
+		return ""
+	}
+	at := memberOf(n.Name, e)
+	if !e.Known || at < 0 {
+		return "the members of etcd are not known"
+	}
+	if !e.Members[at].Listed && slices.ContainsFunc(e.Members, func(m cluster.EtcdMemberState) bool { return m.Serves }) {
+		return "" // it was removed before
+	}
+	if other := notServing(e, n.Name); other != "" {
+		return "etcd on " + other + " does not serve either, and one member leaves at a time"
+	}
+	return ""
+}
+
+// notServing returns the name of a member without a vote that counts, except one host's; empty when all others
+// serve.
+func notServing(e world.Etcd, except string) string {
+	for _, m := range e.Members {
+		if (m.Host != except || m.Host == "") && (!m.Serves || m.Learner) {
+			return cmp.Or(m.Host, m.Member, m.ID)
+		}
 	}
 	return ""
 }
