@@ -124,6 +124,11 @@ func TestPurge(t *testing.T) {
 			down(&w.Etcd, 1)
 			w.Etcd.Members[0].Listed = false
 		}, "m1", ""},
+		"no other member serves": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
+			dies(w, "n1", 0)
+			dies(w, "m1", 2*time.Hour)
+			w.Etcd.Members = w.Etcd.Members[:1]
+		}, "", "no other member of etcd serves"},
 		"etcd is not known": {func(w *world.World, _ *cluster.KeeperPurgeSpec) {
 			dies(w, "n1", 0)
 			dies(w, "m1", 2*time.Hour)

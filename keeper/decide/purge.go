@@ -74,20 +74,20 @@ func mayLeaveEtcd(n world.Node, e world.Etcd) string {
 		return ""
 	}
 	at := memberOf(n.Name, e)
-	if !e.Known || at < 0 {
+	down := notServing(e, n.Name)
+	switch {
+	case !e.Known || at < 0:
 		return "the members of etcd are not known"
-	}
-	if !e.Members[at].Listed && slices.ContainsFunc(e.Members, func(m cluster.EtcdMemberState) bool { return m.Serves }) {
-		return "" // it was removed before
-	}
-	if other := notServing(e, n.Name); other != "" {
-		return "etcd on " + other + " does not serve either, and one member leaves at a time"
+	case !slices.ContainsFunc(e.Members, func(m cluster.EtcdMemberState) bool { return m.Host != n.Name && m.Serves }):
+		return "no other member of etcd serves"
+	case e.Members[at].Listed && down != "": // one that is not listed has left before
+		return "etcd on " + down + " does not serve either, and one member leaves at a time"
 	}
 	return ""
 }
 
-// notServing returns the name of a member without a vote that counts, except one host's; empty when all others
-// serve.
+// notServing returns the name of a member that does not serve or has no vote, of all but one host; empty when
+// there is none.
 func notServing(e world.Etcd, except string) string {
 	for _, m := range e.Members {
 		if (m.Host != except || m.Host == "") && (!m.Serves || m.Learner) {
