@@ -36,6 +36,7 @@ type Keeper struct {
 
 	access   *access.Access // nil before the first configuration that could be used
 	election *election
+	nodes    *observe.NodeWatch // nil while another keeper leads
 	history  decide.History
 	done     []status.Done
 	profiles profiles
@@ -84,6 +85,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		k.pass(ctx, file, err)
 		select {
 		case <-ctx.Done():
+			k.forgetNodes()
 			k.election.stop()
 			return nil
 		case <-time.After(k.interval):
@@ -144,11 +146,12 @@ func (k *Keeper) connect(file config.File) error {
 	if k.access != nil && k.access.Current(file) {
 		return nil
 	}
-	made, err := access.New(file)
+	made, err := access.New(file, k.metrics.Transport)
 	if err != nil {
 		return err
 	}
 	k.election.stop()
+	k.forgetNodes()
 	if k.access != nil {
 		k.access.Close()
 	}

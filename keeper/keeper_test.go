@@ -77,7 +77,7 @@ keeper: {`+settings+`}
 			}
 			return nil, syscall.ECONNREFUSED // the host answers
 		}})
-	t.Cleanup(func() { c.election.stop() })
+	t.Cleanup(func() { c.forgetNodes(); c.election.stop() })
 	return c
 }
 

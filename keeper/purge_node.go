@@ -21,7 +21,7 @@ func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
 	if err != nil {
 		return err
 	}
-	connected, err := access.New(file)
+	connected, err := access.New(file, k.metrics.Transport)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (k *Keeper) purged(ctx context.Context, w world.World, members []etcd.Host,
 	i := slices.IndexFunc(w.Nodes, func(n world.Node) bool { return n.Name == name })
 	if i >= 0 {
 		one := w.Nodes[i : i+1]
-		observe.Reach(ctx, k.options.Dial, one)
+		observe.Reach(ctx, k.options.Dial, one, func(world.Node) bool { return true })
 		return one[0], nil
 	}
 	if slices.ContainsFunc(members, func(m etcd.Host) bool { return m.Name == name }) {

@@ -57,12 +57,15 @@ func (k *Keeper) work(ctx context.Context, file config.File) outcome {
 func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w world.World, apiErr error) outcome {
 	leading := k.election.leader()
 	if leading == nil {
+		k.forgetNodes()
 		return k.follow(ctx, file, w, apiErr)
 	}
 	if apiErr != nil {
 		return outcome{idle: apiErr.Error(), failed: true}
 	}
-	w, err := k.source(k.access, file).Cluster(reads, file.Keeper, w)
+	source := k.source(k.access, file)
+	source.Nodes = k.watchNodes().Nodes
+	w, err := source.Cluster(reads, file.Keeper, w)
 	if err != nil {
 		k.options.Log.Error("the cluster cannot be observed", "error", err)
 		return outcome{idle: err.Error(), failed: true}
@@ -158,9 +161,23 @@ func (k *Keeper) hold(file config.File, verb, by string) error {
 	return &lock.Held{Host: file.Host, By: *other}
 }
 
+// watchNodes returns the watch of nodes, which only the leader has.
+func (k *Keeper) watchNodes() *observe.NodeWatch {
+	if k.nodes == nil {
+		k.nodes = observe.WatchNodes(k.access.Kube, k.options.Log)
+	}
+	return k.nodes
+}
+
+func (k *Keeper) forgetNodes() {
+	k.nodes.Stop()
+	k.nodes = nil
+}
+
 // source returns what observes the cluster by connections.
 func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
-	return observe.Source{Kube: a.Kube, Dial: k.options.Dial, Open: a.Open, Members: a.Members, Masters: file.Masters}
+	return observe.Source{Kube: a.Kube, Dial: k.options.Dial, Open: a.Open, Members: a.Members, Masters: file.Masters,
+		Nodes: func(ctx context.Context) ([]world.Node, error) { return observe.Nodes(ctx, a.Kube) }}
 }
 
 // actor returns what acts by connections.

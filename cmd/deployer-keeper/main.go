@@ -32,7 +32,7 @@ import (
 var version = "devel"
 
 // memoryLimit is the size of the heap, in bytes, from which on the collector works harder.
-const memoryLimit = 40 << 20
+const memoryLimit = 32 << 20
 
 // The exit codes.
 const (

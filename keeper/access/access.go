@@ -54,8 +54,9 @@ func Fingerprint(file config.File) ([sha256.Size]byte, error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// New connects with the settings of a configuration. It opens no connection.
-func New(file config.File) (*Access, error) {
+// New connects with the settings of a configuration. It opens no connection. count returns what sends requests to the
+// API, and counts them, in place of the one that it is given.
+func New(file config.File, count func(http.RoundTripper) http.RoundTripper) (*Access, error) {
 	fingerprint, err := Fingerprint(file)
 	if err != nil {
 		return nil, err
@@ -68,11 +69,11 @@ func New(file config.File) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kube.New(kube.Options{URL: file.API.Server, TLS: api})
+	client, err := kube.New(kube.Options{URL: file.API.Server, TLS: api, Transport: count})
 	if err != nil {
 		return nil, err
 	}
-	own := &http.Client{Transport: &http.Transport{TLSClientConfig: api.Clone(), ForceAttemptHTTP2: true}, Timeout: leaseTimeout}
+	own := &http.Client{Transport: count(&http.Transport{TLSClientConfig: api.Clone(), ForceAttemptHTTP2: true}), Timeout: leaseTimeout}
 	leases, err := coordination.NewForConfigAndClient(&rest.Config{Host: file.API.Server, UserAgent: "deployer-keeper"}, own)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for %s: %w", file.API.Server, err)

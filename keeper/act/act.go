@@ -14,6 +14,8 @@ import (
 
 	"deployer/cluster"
 	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/world"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/kube"
 )
@@ -40,6 +42,9 @@ type Actor struct {
 func (a Actor) Do(ctx context.Context, action decide.Action) error {
 	switch action.Kind {
 	case decide.ForceDelete:
+		if err := a.unchanged(ctx, action.Node); err != nil {
+			return err
+		}
 		now := int64(0)
 		return a.Kube.DeletePod(ctx, pod(action.Object), &now)
 	case decide.Delete:
@@ -59,6 +64,25 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return err
 	}
 	return fmt.Errorf("the keeper has no action %s", action.Kind)
+}
+
+// unchanged fails when a node is not as it was when the action was decided on: a node that reports again ends its pods
+// itself. A node that is gone meanwhile changes nothing.
+func (a Actor) unchanged(ctx context.Context, was world.Node) error {
+	now, found, err := observe.Node(ctx, a.Kube, was.Name)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return nil
+	case now.UID != was.UID:
+		return fmt.Errorf("node %s is another one than a moment ago: nothing was done", was.Name)
+	case now.Ready != was.Ready || !now.Since.Equal(was.Since):
+		return fmt.Errorf("node %s has changed a moment ago, and is now Ready=%s: nothing was done", was.Name, now.Ready)
+	case now.Maintenance.Active(time.Now()) && !was.Maintenance.Active(time.Now()):
+		return fmt.Errorf("node %s is in maintenance since a moment ago: nothing was done", was.Name)
+	}
+	return nil
 }
 
 func pod(o decide.Object) *corev1.Pod {
@@ -85,6 +109,9 @@ const removalTimeout = 2 * time.Minute
 // again from it.
 func (a Actor) purge(ctx context.Context, action decide.Action) error {
 	n := action.Node
+	if err := a.unchanged(ctx, n); err != nil {
+		return err
+	}
 	target := hookTarget{Node: n.Name, Address: n.Address, Cluster: a.Cluster}
 	if err := runHooks(ctx, a.Settings.Purge.PreRemove, target.in("pre_remove")); err != nil {
 		return fmt.Errorf("node %s stays: %w", n.Name, err)

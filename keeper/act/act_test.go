@@ -31,11 +31,49 @@ func newActor(t *testing.T, s cluster.KeeperPurgeSpec) (*kubetest.API, Actor) {
 	for _, name := range []string{"minio", "kube-node-lease"} {
 		api.Put("/api/v1/namespaces/"+name, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}})
 	}
-	api.Put("/api/v1/nodes/n3", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n3", "uid": "u3"}})
+	api.Put("/api/v1/nodes/n3", map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n3", "uid": "u3"}, "status": ready("Unknown", away)})
 	return api, Actor{Cluster: "c", Settings: cluster.KeeperSpec{Purge: s}, Kube: client, Progress: func(string) {}}
 }
 
-var purge = decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: "n3"}, Node: world.Node{Name: "n3", Address: "10.0.0.3"}}
+// away is the time since which node n3 is Unknown.
+var away = time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC)
+
+func ready(status string, since time.Time) map[string]any {
+	return map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": status, "lastTransitionTime": since.Format(time.RFC3339)}}}
+}
+
+// TestChangedNode: nothing is done to a node that is not as it was when the keeper decided.
+func TestChangedNode(t *testing.T) {
+	const node, pod = "/api/v1/nodes/n3", "/api/v1/namespaces/minio/pods/once-0"
+	clear := decide.Action{Kind: decide.ForceDelete, Object: decide.Object{APIVersion: "v1", Kind: "Pod", Namespace: "minio", Name: "once-0", UID: "p1"}, Node: purge.Node}
+	mark := map[string]any{"deployer/maintenance": `{"until": "` + time.Now().Add(time.Hour).Format(time.RFC3339) + `", "by": "ann@desk"}`}
+	for name, c := range map[string]struct {
+		meta   map[string]any
+		status map[string]any
+		want   string // of the error; empty: it is done
+	}{
+		"as it was":        {map[string]any{"name": "n3", "uid": "u3"}, ready("Unknown", away), ""},
+		"it reports again": {map[string]any{"name": "n3", "uid": "u3"}, ready("True", away.Add(time.Minute)), "is now Ready=True"},
+		"it was back":      {map[string]any{"name": "n3", "uid": "u3"}, ready("Unknown", away.Add(time.Minute)), "is now Ready=Unknown"},
+		"another one":      {map[string]any{"name": "n3", "uid": "u4"}, ready("Unknown", away), "another one"},
+		"a mark":           {map[string]any{"name": "n3", "uid": "u3", "annotations": mark}, ready("Unknown", away), "in maintenance"},
+	} {
+		for path, action := range map[string]decide.Action{node: purge, pod: clear} {
+			api, actor := newActor(t, cluster.KeeperPurgeSpec{})
+			api.Put(node, map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": c.meta, "status": c.status})
+			api.Put(pod, map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "minio", "name": "once-0", "uid": "p1"}})
+			err := actor.Do(t.Context(), action)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: error %v, want %q", name, action.Kind, err, c.want)
+			}
+			if deleted := api.Object(path) == nil; deleted != (c.want == "") {
+				t.Errorf("%s, %s: deleted: %t", name, action.Kind, deleted)
+			}
+		}
+	}
+}
+
+var purge = decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: "n3"}, Node: world.Node{Name: "n3", UID: "u3", Address: "10.0.0.3", Ready: world.Unknown, Since: away}}
 
 // TestPurge: hooks run before and after the Node is deleted, and get the node.
 func TestPurge(t *testing.T) {

@@ -45,13 +45,3 @@ func Split(nodes []world.Node) string {
 	}
 	return "this host reaches " + count(reached, len(nodes)) + ", which is no majority, so it may be the one that is cut off"
 }
-
-// NeedsProbe reports whether a rule will ask which hosts answer: a node has been silent.
-func NeedsProbe(nodes []world.Node) bool {
-	for _, n := range nodes {
-		if n.Ready == world.Unknown || n.Maintenance != nil {
-			return true
-		}
-	}
-	return false
-}

@@ -5,9 +5,10 @@ package observe
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/keeper/world"
@@ -24,9 +25,10 @@ const nodesPage = 200
 // node is the part of a Node that the keeper reads.
 type node struct {
 	Metadata struct {
-		Name        string
-		UID         string
-		Annotations map[string]string
+		Name            string
+		UID             string
+		ResourceVersion string
+		Annotations     map[string]string
 	}
 	Status struct {
 		Conditions []condition
@@ -34,19 +36,26 @@ type node struct {
 	}
 }
 
+// Version implements kube.Versioned.
+func (n node) Version() string { return n.Metadata.ResourceVersion }
+
 type condition struct {
 	Type               string
 	Status             world.Readiness
 	LastTransitionTime time.Time
 }
 
-// Nodes returns the nodes; masters and etcd are names of hosts in the inventory.
-func Nodes(ctx context.Context, c *kube.Client, masters, etcd []string) ([]world.Node, error) {
+// nodes is the resource of nodes.
+func nodes() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+}
+
+// Nodes returns the nodes.
+func Nodes(ctx context.Context, c *kube.Client) ([]world.Node, error) {
 	var out []world.Node
 	seen := map[string]int{}
-	err := kube.EachOfPages(ctx, c, schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, nodesPage, func(n *node) {
+	err := kube.EachOfPages(ctx, c, nodes(), nodesPage, func(n *node) {
 		read := readNode(n)
-		read.Master, read.Etcd = slices.Contains(masters, read.Name), slices.Contains(etcd, read.Name)
 		if i, again := seen[read.Name]; again {
 			out[i] = read
 			return
@@ -55,6 +64,26 @@ func Nodes(ctx context.Context, c *kube.Client, masters, etcd []string) ([]world
 		out = append(out, read)
 	})
 	return out, err
+}
+
+// Node returns a node as it is now; none when the cluster has no node with this name.
+func Node(ctx context.Context, c *kube.Client, name string) (n world.Node, found bool, err error) {
+	object, err := c.Get(ctx, kube.NodeKind(), "", name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return n, false, nil
+	case err != nil:
+		return n, false, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return n, false, err
+	}
+	var read node
+	if err := json.Unmarshal(text, &read); err != nil {
+		return n, false, fmt.Errorf("reading node %s: %w", name, err)
+	}
+	return readNode(&read), true, nil
 }
 
 func readNode(n *node) world.Node {

@@ -2,7 +2,10 @@ package observe
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"deployer/cluster"
 	"deployer/keeper/decide"
@@ -13,37 +16,35 @@ import (
 
 // Source is where the keeper reads.
 type Source struct {
-	Kube    *kube.Client
+	Kube *kube.Client
+	// Nodes returns the nodes; [Nodes] or those of a [NodeWatch].
+	Nodes   func(context.Context) ([]world.Node, error)
 	Dial    Dial
 	Open    etcd.Opener
 	Members []etcd.Host
 	Masters []string // names of hosts
 }
 
-// Cluster reads what the rules of the cluster need, and no more: pods of nodes that are Unknown, and
-// whether hosts answer when a rule will ask. It adds them to w.
+// Cluster reads what the rules of the cluster need, and no more: pods of nodes that have been Unknown for long, and
+// whether hosts answer when a rule will ask. It adds them to w, which has etcd.
 func (s Source) Cluster(ctx context.Context, settings cluster.KeeperSpec, w world.World) (world.World, error) {
 	w.Now = time.Now()
-	var etcdHosts []string
-	for _, m := range s.Members {
-		etcdHosts = append(etcdHosts, m.Name)
-	}
-	var err error
-	if w.Nodes, err = Nodes(ctx, s.Kube, s.Masters, etcdHosts); err != nil {
+	nodes, err := s.Nodes(ctx)
+	if err != nil {
 		return w, err
 	}
-	if decide.NeedsProbe(w.Nodes) {
-		Reach(ctx, s.Dial, w.Nodes)
+	w.Nodes = nodes
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		n.Master = slices.Contains(s.Masters, n.Name)
+		n.Etcd = slices.ContainsFunc(s.Members, func(m etcd.Host) bool { return m.Name == n.Name })
 	}
-	for _, n := range w.Nodes {
-		if n.Ready != world.Unknown || w.Now.Sub(n.Since) < settings.Clear.UnknownFor {
-			continue
-		}
-		ending, err := Ending(ctx, s.Kube, n.Name)
-		if err != nil {
-			return w, err
-		}
-		w.Ending = append(w.Ending, ending...)
+	Reach(ctx, s.Dial, w.Nodes, func(n world.Node) bool { return decide.NeedsReach(settings, w, n) })
+	if w.Ending, err = s.ending(ctx, settings, w); err != nil {
+		return w, err
+	}
+	if decide.NeedsMajority(settings, w) {
+		Majority(ctx, s.Dial, w.Nodes)
 	}
 	for _, stuck := range settings.StuckContainers {
 		pods, err := Watched(ctx, s.Kube, stuck)
@@ -60,4 +61,25 @@ func (s Source) Cluster(ctx context.Context, settings cluster.KeeperSpec, w worl
 		w.Scaled = append(w.Scaled, objects)
 	}
 	return w, nil
+}
+
+// endingAtOnce is the number of nodes whose pods are listed at one time.
+const endingAtOnce = 4
+
+// ending returns the deleted pods of all nodes that may be cleared.
+func (s Source) ending(ctx context.Context, settings cluster.KeeperSpec, w world.World) ([]world.Pod, error) {
+	pods := make([][]world.Pod, len(w.Nodes))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(endingAtOnce)
+	for i, n := range w.Nodes {
+		if !decide.NeedsPods(settings, w, n) {
+			continue
+		}
+		group.Go(func() (err error) {
+			pods[i], err = Ending(ctx, s.Kube, n.Name)
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(pods...), err
 }

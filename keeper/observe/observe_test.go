@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -12,7 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"deployer/cluster"
+	"deployer/keeper/decide"
 	"deployer/keeper/world"
+	"deployer/tasks/control/kube"
+	"deployer/tasks/control/kube/kubetest"
 )
 
 // TestReach: a host that refuses a connection lives.
@@ -39,13 +46,91 @@ func TestReach(t *testing.T) {
 			}
 			one, other := net.Pipe()
 			return one, other.Close()
-		}, nodes)
+		}, nodes, func(world.Node) bool { return true })
 		if nodes[0].Reach != c.want {
 			t.Errorf("%s: %d, want %d", name, nodes[0].Reach, c.want)
 		}
 		if want := net.JoinHostPort(c.address, "10250"); c.address != "" && dialled != want {
 			t.Errorf("%s: dialled %s, want %s", name, dialled, want)
 		}
+	}
+}
+
+// TestMajority: no more hosts are tried than a majority needs, and none again.
+func TestMajority(t *testing.T) {
+	for name, c := range map[string]struct {
+		err         error // of a connection
+		least, most int64 // connections
+	}{
+		"all answer": {syscall.ECONNREFUSED, 490, 490 + reachAtOnce},
+		"none does":  {context.DeadlineExceeded, 985, 985},
+	} {
+		nodes := make([]world.Node, 1000)
+		for i := range nodes {
+			nodes[i].Address = "10.0.0.1"
+			if i < 15 {
+				nodes[i].Reach = []world.Reach{world.Answers, world.Answers, world.Silent}[i%3]
+			}
+		}
+		var dialled atomic.Int64
+		Majority(t.Context(), func(context.Context, string, string) (net.Conn, error) {
+			dialled.Add(1)
+			return nil, c.err
+		}, nodes)
+		if n := dialled.Load(); n < c.least || n > c.most {
+			t.Errorf("%s: %d connections, want %d to %d", name, n, c.least, c.most)
+		}
+		if split := decide.Split(nodes); (split == "") != errors.Is(c.err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: %q", name, split)
+		}
+	}
+}
+
+// TestCluster: without anything to do, only the host of the node that is gone is tried; with a deleted pod there, a
+// majority is. Pods of other nodes are not read.
+func TestCluster(t *testing.T) {
+	api := &kubetest.API{}
+	server := api.Start(t.Cleanup)
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		ready := "True"
+		if i == 4 {
+			ready = "Unknown"
+		}
+		name := fmt.Sprintf("n%d", i)
+		api.Put("/api/v1/nodes/"+name, map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": name, "uid": "u" + name}, "status": map[string]any{
+			"conditions": []any{map[string]any{"type": "Ready", "status": ready, "lastTransitionTime": time.Now().Add(-10 * time.Minute).Format(time.RFC3339)}},
+			"addresses":  []any{map[string]any{"type": "InternalIP", "address": "10.0.0." + name[1:]}},
+		}})
+	}
+	var dialled atomic.Int64
+	watch := WatchNodes(client, slog.New(slog.DiscardHandler))
+	defer watch.Stop()
+	source := Source{Kube: client, Nodes: watch.Nodes, Masters: []string{"n0"}, Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		dialled.Add(1)
+		if address == "10.0.0.4:10250" {
+			return nil, context.DeadlineExceeded
+		}
+		return nil, syscall.ECONNREFUSED
+	}}
+	settings := cluster.KeeperSpec{}.WithDefaults()
+	w, err := source.Cluster(t.Context(), settings, world.World{})
+	if err != nil || dialled.Load() != 1 || len(w.Nodes) != 5 || w.Nodes[4].Reach != world.Silent || !w.Nodes[0].Master || w.Nodes[1].Master {
+		t.Fatalf("%d connections, %+v, %v", dialled.Load(), w, err)
+	}
+	for pod, node := range map[string]string{"here": "n3", "there": "n4"} {
+		api.Put("/api/v1/namespaces/default/pods/"+pod, map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"nodeName": node},
+			"metadata": map[string]any{"namespace": "default", "name": pod, "uid": pod, "deletionTimestamp": time.Now().Add(-time.Minute).Format(time.RFC3339), "deletionGracePeriodSeconds": 30}})
+	}
+	w, err = source.Cluster(t.Context(), settings, world.World{})
+	if err != nil || len(w.Ending) != 1 || w.Ending[0].Name != "there" || w.Ending[0].Node != "n4" {
+		t.Errorf("%+v, %v", w.Ending, err)
+	}
+	if n := dialled.Load(); n < 1+1+3 || decide.Split(w.Nodes) != "" {
+		t.Errorf("%d connections, %+v", n, w.Nodes)
 	}
 }
 

@@ -15,16 +15,31 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// Ending returns the pods of a node that somebody has deleted and that still exist.
+// Ending returns the pods of a node that somebody has deleted and that still exist. Only their metadata is read: a
+// node has up to some hundred pods, and pass after pass while it is away.
 func Ending(ctx context.Context, c *kube.Client, node string) ([]world.Pod, error) {
-	pods, err := kube.ListAs[corev1.Pod](ctx, c, kube.PodKind(), "", v1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 	var out []world.Pod
-	for i := range pods {
-		if pods[i].DeletionTimestamp != nil {
-			out = append(out, readPod(&pods[i]))
+	seen := map[string]bool{}
+	err := c.EachObjectWith(ctx, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "spec.nodeName="+node, func(o *v1.PartialObjectMetadata) error {
+		if o.DeletionTimestamp != nil && !seen[string(o.UID)] {
+			seen[string(o.UID)] = true
+			out = append(out, world.Pod{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: node, Deleted: deleted(o.ObjectMeta)})
 		}
-	}
+		return nil
+	})
 	return out, err
+}
+
+// deleted returns when somebody deleted an object; zero when nobody has. The API has the end of the grace period.
+func deleted(m v1.ObjectMeta) time.Time {
+	if m.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	at := m.DeletionTimestamp.Time
+	if m.DeletionGracePeriodSeconds != nil {
+		at = at.Add(-time.Duration(*m.DeletionGracePeriodSeconds) * time.Second)
+	}
+	return at
 }
 
 // Watched returns the pods that a setting of stuck containers selects.
@@ -38,14 +53,7 @@ func Watched(ctx context.Context, c *kube.Client, s cluster.StuckContainerSpec) 
 }
 
 func readPod(p *corev1.Pod) world.Pod {
-	out := world.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName, Running: p.Status.Phase == corev1.PodRunning, Containers: map[string]bool{}}
-	if p.DeletionTimestamp != nil {
-		// The API sets the time at which the grace period ends.
-		out.Deleted = p.DeletionTimestamp.Time
-		if p.DeletionGracePeriodSeconds != nil {
-			out.Deleted = out.Deleted.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
-		}
-	}
+	out := world.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName, Running: p.Status.Phase == corev1.PodRunning, Deleted: deleted(p.ObjectMeta), Containers: map[string]bool{}}
 	if p.Status.StartTime != nil {
 		out.Started = p.Status.StartTime.Time
 	}

@@ -3,8 +3,10 @@ package observe
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,14 +27,45 @@ const (
 	reachAtOnce = 64
 )
 
-// Reach tries to connect to the kubelet of every node. A host that accepts or refuses the connection
+// Reach tries to connect to the kubelets of the nodes that are asked for. A host that accepts or refuses the connection
 // answers.
-func Reach(ctx context.Context, dial Dial, nodes []world.Node) {
-	group, ctx := errgroup.WithContext(ctx)
+func Reach(ctx context.Context, dial Dial, nodes []world.Node, asked func(world.Node) bool) {
+	var group errgroup.Group
 	group.SetLimit(reachAtOnce)
 	for i := range nodes {
+		if asked(nodes[i]) {
+			group.Go(func() error {
+				nodes[i].Reach = reach(ctx, dial, nodes[i].Address)
+				return nil
+			})
+		}
+	}
+	_ = group.Wait()
+}
+
+// Majority tries to connect to nodes that were not tried yet, in any order, until a majority of all has answered.
+func Majority(ctx context.Context, dial Dial, nodes []world.Node) {
+	var answered atomic.Int64
+	var rest []int
+	for i, n := range nodes {
+		switch n.Reach {
+		case world.Answers:
+			answered.Add(1)
+		case world.NotTried:
+			rest = append(rest, i)
+		}
+	}
+	rand.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	var group errgroup.Group
+	group.SetLimit(reachAtOnce)
+	for _, i := range rest {
+		if 2*answered.Load() > int64(len(nodes)) {
+			break
+		}
 		group.Go(func() error {
-			nodes[i].Reach = reach(ctx, dial, nodes[i].Address)
+			if nodes[i].Reach = reach(ctx, dial, nodes[i].Address); nodes[i].Reach == world.Answers {
+				answered.Add(1)
+			}
 			return nil
 		})
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,7 @@ type Metrics struct {
 	last      prometheus.Gauge
 	expiry    *prometheus.GaugeVec
 	snapshot  *prometheus.GaugeVec
+	requests  *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics without values.
@@ -41,7 +43,8 @@ func NewMetrics() *Metrics {
 	}
 	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "deployer_keeper_certificate_expiry_timestamp_seconds", Help: "Time at which a certificate of the host expires."}, []string{"path"})
 	m.snapshot = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "deployer_keeper_snapshot_timestamp_seconds", Help: "Time of the newest scheduled snapshot on the host."}, []string{"etcd"})
-	m.registry.MustRegister(m.actions, m.passes, m.duration, m.condition, m.problems, m.leader, m.last, m.expiry, m.snapshot)
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "deployer_keeper_api_requests_total", Help: "Requests to the API server by method and status; status 0: no answer."}, []string{"method", "code"})
+	m.registry.MustRegister(m.requests, m.actions, m.passes, m.duration, m.condition, m.problems, m.leader, m.last, m.expiry, m.snapshot)
 	return m
 }
 
@@ -57,6 +60,34 @@ func (m *Metrics) Handler(fresh func() error) http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	return mux
+}
+
+// Transport returns what sends requests through next and counts them.
+func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
+	return countingTransport{next, m.requests}
+}
+
+type countingTransport struct {
+	next     http.RoundTripper
+	requests *prometheus.CounterVec
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	code := 0
+	if err == nil {
+		code = resp.StatusCode
+	}
+	t.requests.WithLabelValues(req.Method, strconv.Itoa(code)).Inc()
+	return resp, err
+}
+
+// CloseIdleConnections closes the idle connections of the wrapped transport, for http.Client.CloseIdleConnections.
+func (t countingTransport) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 // Action counts an action.

@@ -33,7 +33,7 @@ func (m *Members) Check(ctx context.Context, actx engine.ActionContext) (engine.
 	if err != nil {
 		return engine.Change{}, err
 	}
-	others, err := jsontypes.FromGo(survey.otherStates(hosts))
+	others, err := jsontypes.FromGo(survey.OtherStates(hosts))
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -68,8 +68,8 @@ func (s *Survey) States(hosts []Host) []cluster.EtcdMemberState {
 	return out
 }
 
-// otherStates returns the state of the listed members that no host has.
-func (s *Survey) otherStates(hosts []Host) []cluster.EtcdMemberState {
+// OtherStates returns the state of the listed members that no host has.
+func (s *Survey) OtherStates(hosts []Host) []cluster.EtcdMemberState {
 	known := map[uint64]bool{}
 	for _, h := range hosts {
 		if entry, ok := s.Entry(h); ok {

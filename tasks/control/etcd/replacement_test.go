@@ -51,7 +51,7 @@ func TestStatesHaveTheMemberList(t *testing.T) {
 	f := newFake("m1", "m2", "m9")
 	hosts := hostsOf("m1", "m2", "m3")
 	s := Take(t.Context(), f.open, hosts)
-	states, others := s.States(hosts), s.otherStates(hosts)
+	states, others := s.States(hosts), s.OtherStates(hosts)
 	if m := states[1]; !m.Listed || m.ID != "2" || m.Member != "m2" || !cmp.Equal(m.PeerURLs, []string{peer("m2")}) {
 		t.Errorf("m2: %+v", m)
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	TLS *tls.Config
 	// Dial opens connections; default: the network of this process.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Transport returns what sends requests in place of the one that it is given, such as one that counts them; may
+	// be nil.
+	Transport func(http.RoundTripper) http.RoundTripper
 	// SwitchServer is called before a retry, so that the next Dial may choose
 	// another server; may be nil.
 	SwitchServer func()
@@ -66,7 +69,11 @@ func New(o Options) (*Client, error) {
 		IdleConnTimeout:     90 * time.Second,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
-	httpClient := &http.Client{Transport: boundedTransport{transport}}
+	var sender http.RoundTripper = transport
+	if o.Transport != nil {
+		sender = o.Transport(transport)
+	}
+	httpClient := &http.Client{Transport: boundedTransport{sender}}
 	config := &rest.Config{
 		Host:           o.URL,
 		QPS:            -1, // the server's priority and fairness limits, not the client

@@ -17,7 +17,13 @@ const listPage = 500
 // contents of objects do not leave the API server. A list whose pages have expired begins
 // again, so an object may be visited twice.
 func (c *Client) EachObject(ctx context.Context, resource schema.GroupVersionResource, visit func(*v1.PartialObjectMetadata) error) error {
-	opts := v1.ListOptions{Limit: listPage}
+	return c.EachObjectWith(ctx, resource, "", visit)
+}
+
+// EachObjectWith is [Client.EachObject] for the objects that a field selector selects, such as spec.nodeName=n1; all
+// when it is empty.
+func (c *Client) EachObjectWith(ctx context.Context, resource schema.GroupVersionResource, fields string, visit func(*v1.PartialObjectMetadata) error) error {
+	opts := v1.ListOptions{Limit: listPage, FieldSelector: fields}
 	for {
 		var page *v1.PartialObjectMetadataList
 		err := c.retry(ctx, func(ctx context.Context) (err error) {

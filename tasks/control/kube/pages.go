@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -25,10 +24,16 @@ func EachOf[T any](ctx context.Context, c *Client, resource schema.GroupVersionR
 
 // EachOfPages is [EachOf] with pages of another size, in objects: for objects that are known to be small.
 func EachOfPages[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, pageSize int, visit func(*T)) error {
+	_, err := eachOfPages(ctx, c, resource, pageSize, func() {}, visit)
+	return err
+}
+
+// eachOfPages calls again when a list whose pages have expired begins again, and returns the version of the list.
+func eachOfPages[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, pageSize int, again func(), visit func(*T)) (version string, err error) {
 	next := ""
 	for {
 		var page struct {
-			Metadata struct{ Continue string }
+			Metadata struct{ Continue, ResourceVersion string }
 			Items    []T
 		}
 		query := url.Values{"limit": {strconv.Itoa(pageSize)}}
@@ -41,38 +46,26 @@ func EachOfPages[T any](ctx context.Context, c *Client, resource schema.GroupVer
 		switch {
 		case apierrors.IsResourceExpired(err) && next != "":
 			next = ""
+			again()
 			continue
 		case err != nil:
-			return fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
+			return "", fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
 		}
 		for i := range page.Items {
 			visit(&page.Items[i])
 		}
 		if next = page.Metadata.Continue; next == "" {
-			return nil
+			return page.Metadata.ResourceVersion, nil
 		}
 	}
 }
 
 // read decodes one page of the objects of a resource.
 func (c *Client) read(ctx context.Context, resource schema.GroupVersionResource, query url.Values, into any) error {
-	prefix := "/apis/"
-	if resource.Group == "" {
-		prefix = "/api/"
-	}
-	path := prefix + resource.GroupVersion().String() + "/" + resource.Resource
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path+"?"+query.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("User-Agent", "deployer")
-	resp, err := c.http.Do(req)
+	resp, err := c.send(ctx, resource, query)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, resource.GroupResource(), "", "", 0, true)
-	}
 	return json.NewDecoder(resp.Body).Decode(into)
 }

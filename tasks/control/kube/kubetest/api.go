@@ -1,5 +1,5 @@
 // Package kubetest has a small Kubernetes API in memory for tests: objects by
-// path, create, read, list, merge patch, delete, eviction of pods, and server-side
+// path, create, read, list, watch, merge patch, delete, eviction of pods, and server-side
 // apply with dry run as far as one manager needs it.
 package kubetest
 
@@ -25,6 +25,8 @@ type API struct {
 	version  int
 	writes   []string // method and path of each request that changed something
 	requests []string // method and path of every request
+	changes  []change
+	changed  chan struct{} // closed with the next change; nil before a first watch or change
 
 	// Before, when set, may handle a request in place of the API; it returns true when it has.
 	Before func(w http.ResponseWriter, r *http.Request) (handled bool)
@@ -82,8 +84,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.requests = append(a.requests, r.Method+" "+r.URL.Path)
+	if r.URL.Query().Get("watch") != "" {
+		a.mu.Unlock()
+		a.watch(w, r)
+		return
+	}
+	defer a.mu.Unlock()
 	switch r.Method {
 	case http.MethodGet:
 		a.get(w, r)
@@ -133,6 +140,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	page, meta := paged(items, r)
+	meta["resourceVersion"] = strconv.Itoa(a.version)
 	reply(w, http.StatusOK, map[string]any{"kind": "List", "apiVersion": "v1", "metadata": meta, "items": page})
 }
 
@@ -171,6 +179,8 @@ func (a *API) delete(w http.ResponseWriter, r *http.Request) {
 	a.writes = append(a.writes, "DELETE "+path)
 	for other := range a.objects {
 		if other == path || strings.HasPrefix(other, path+"/") {
+			a.version++
+			a.record("DELETED", other, a.objects[other])
 			delete(a.objects, other)
 		}
 	}
@@ -225,7 +235,12 @@ func (a *API) store(path string, object map[string]any) map[string]any {
 	if a.Written != nil {
 		a.Written(path, object)
 	}
+	kind := "ADDED"
+	if a.objects[path] != nil {
+		kind = "MODIFIED"
+	}
 	a.objects[path] = object
+	a.record(kind, path, object)
 	return object
 }
 

@@ -33,6 +33,8 @@ func (a *API) evict(w http.ResponseWriter, r *http.Request) {
 		status["disruptionsAllowed"] = allowed - 1
 	}
 	a.writes = append(a.writes, "EVICT "+path)
+	a.version++
+	a.record("DELETED", path, pod)
 	delete(a.objects, path)
 	reply(w, http.StatusCreated, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
