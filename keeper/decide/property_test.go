@@ -234,7 +234,7 @@ func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 // majority, and take at most one member of etcd away, while all others serve.
 func TestInvariants(t *testing.T) {
 	acted, blocked := map[Kind]int{}, 0
-	seeds(t, 3000, func(t *testing.T, r *rand.Rand) {
+	seeds(t, 1500, func(t *testing.T, r *rand.Rand) {
 		s := settings()
 		w, owns := randomWorld(r, &s)
 		*s.Etcd.Replace, *s.Etcd.FreeSpace = !chance(r, 4), !chance(r, 4)
@@ -274,7 +274,7 @@ func TestInvariants(t *testing.T) {
 		return
 	}
 	for _, kind := range []Kind{ForceDelete, Delete, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
-		if acted[kind] < 10 {
+		if acted[kind] < 5 {
 			t.Errorf("the worlds are too good: %v", acted)
 			break
 		}

@@ -446,7 +446,7 @@ func (s *simulation) elect() {
 // time.
 func TestSimulation(t *testing.T) {
 	acted, refused := map[Kind]int{}, 0
-	seeds(t, 16, func(t *testing.T, r *rand.Rand) {
+	seeds(t, 8, func(t *testing.T, r *rand.Rand) {
 		s := newSimulation(t, r)
 		for range int(4 * time.Hour / simStep) {
 			s.step()
@@ -466,7 +466,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	for _, kind := range []Kind{ForceDelete, Delete, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
-		if acted[kind] < 3 || refused == 0 {
+		if acted[kind] == 0 || refused == 0 {
 			t.Errorf("too little happened: %v, %d refused", acted, refused)
 			break
 		}
