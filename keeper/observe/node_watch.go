@@ -21,10 +21,11 @@ type NodeWatch struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu     sync.Mutex
-	nodes  map[string]world.Node
-	synced chan struct{} // closed while nodes has all of them
-	err    error         // why the last watch ended
+	mu      sync.Mutex
+	nodes   map[string]world.Node
+	all     bool          // nodes has all of them
+	err     error         // why the last attempt ended
+	changed chan struct{} // closed when an attempt has read all nodes, or has failed
 }
 
 // watchAgain is the time after which a watch that has ended begins anew.
@@ -33,7 +34,7 @@ const watchAgain = 2 * time.Second
 // WatchNodes follows the nodes until stop is called.
 func WatchNodes(c *kube.Client, log *slog.Logger) *NodeWatch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &NodeWatch{cancel: cancel, done: make(chan struct{}), nodes: map[string]world.Node{}, synced: make(chan struct{})}
+	w := &NodeWatch{cancel: cancel, done: make(chan struct{}), nodes: map[string]world.Node{}, changed: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		for ctx.Err() == nil {
@@ -55,19 +56,21 @@ func (w *NodeWatch) Stop() {
 	}
 }
 
-// Nodes returns the nodes by their names. It waits until all are known, and fails with the reason when that is not so
-// before ctx ends.
+// Nodes returns the nodes by their names. While not all are known, it waits for the attempt to read them that is under
+// way, and fails when that fails or ctx ends.
 func (w *NodeWatch) Nodes(ctx context.Context) ([]world.Node, error) {
 	w.mu.Lock()
-	synced := w.synced
+	all, changed := w.all, w.changed
 	w.mu.Unlock()
-	select {
-	case <-synced:
-	case <-ctx.Done():
+	if !all {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.known() {
+	if !w.all {
 		return nil, cmp.Or(w.err, errors.New("the nodes are not known yet"))
 	}
 	return slices.SortedFunc(maps.Values(w.nodes), func(a, b world.Node) int { return cmp.Compare(a.Name, b.Name) }), nil
@@ -93,30 +96,16 @@ func (w *NodeWatch) remove(n node) {
 	delete(w.nodes, n.Metadata.Name)
 }
 
-// complete marks all nodes as known.
-func (w *NodeWatch) complete() {
+// complete is called when all nodes are known.
+func (w *NodeWatch) complete() { w.turn(true, nil) }
+
+// end is called when an attempt has ended because of err.
+func (w *NodeWatch) end(err error) { w.turn(false, err) }
+
+func (w *NodeWatch) turn(all bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.err = nil
-	close(w.synced)
-}
-
-// end marks the nodes as not known, because of err.
-func (w *NodeWatch) end(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = err
-	if w.known() {
-		w.synced = make(chan struct{})
-	}
-}
-
-// known reports whether all nodes are known.
-func (w *NodeWatch) known() bool {
-	select {
-	case <-w.synced:
-		return true
-	default:
-		return false
-	}
+	w.all, w.err = all, err
+	close(w.changed)
+	w.changed = make(chan struct{})
 }

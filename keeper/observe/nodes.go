@@ -19,8 +19,8 @@ import (
 // [world.Maintenance] as JSON.
 const MaintenanceAnnotation = "deployer/maintenance"
 
-// nodesPage is the number of nodes of one page: a Node has about 10 kB, half of it the list of images.
-const nodesPage = 200
+// nodesPage is the number of nodes of one page: a Node has about 10 kB, most of it the list of images.
+const nodesPage = 100
 
 // node is the part of a Node that the keeper reads.
 type node struct {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -62,7 +63,7 @@ func TestMajority(t *testing.T) {
 		err         error // of a connection
 		least, most int64 // connections
 	}{
-		"all answer": {syscall.ECONNREFUSED, 490, 490 + reachAtOnce},
+		"all answer": {syscall.ECONNREFUSED, 490, 490 + 2*reachAtOnce},
 		"none does":  {context.DeadlineExceeded, 985, 985},
 	} {
 		nodes := make([]world.Node, 1000)
@@ -131,6 +132,26 @@ func TestCluster(t *testing.T) {
 	}
 	if n := dialled.Load(); n < 1+1+3 || decide.Split(w.Nodes) != "" {
 		t.Errorf("%d connections, %+v", n, w.Nodes)
+	}
+}
+
+// TestNodesUnread: without an answer the nodes are not known, and the error says why.
+func TestNodesUnread(t *testing.T) {
+	api := &kubetest.API{Before: func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	}}
+	server := api.Start(t.Cleanup)
+	client, err := kube.New(kube.Options{URL: server.URL, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := WatchNodes(client, slog.New(slog.DiscardHandler))
+	defer watch.Stop()
+	for range 2 {
+		if nodes, err := watch.Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), "listing nodes") {
+			t.Errorf("%v, %v", nodes, err)
+		}
 	}
 }
 

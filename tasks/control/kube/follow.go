@@ -14,6 +14,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"deployer/tasks/poll"
 )
 
 // Versioned is the part of the metadata of an object by which a watch continues.
@@ -35,6 +37,10 @@ type Follower[T Versioned] struct {
 // minWatchTimeout, up to twice as much). The watch continues behind its last event.
 const watchTime = 5 * time.Minute
 
+// shortWatch is the time that a watch has at least lasted before the next one begins: a server that ends each at once must
+// not be asked without a pause.
+const shortWatch = time.Second
+
 // Follow lists the objects of a resource that has no namespace, page by page, and then watches them. It returns an error
 // when the watch cannot continue behind the last event, such as when the API server stops: then all objects must be
 // read again.
@@ -46,11 +52,13 @@ func Follow[T Versioned](ctx context.Context, c *Client, resource schema.GroupVe
 	}
 	f.Synced()
 	for {
-		next, err := watch(ctx, c, resource, version, f)
+		began := time.Now()
+		if version, err = watch(ctx, c, resource, version, f); err == nil && time.Since(began) < shortWatch {
+			err = poll.Sleep(ctx, shortWatch)
+		}
 		if err != nil {
 			return fmt.Errorf("watching %s: %w", resource.GroupResource(), err)
 		}
-		version = next
 	}
 }
 
@@ -105,7 +113,7 @@ func (c *Client) send(ctx context.Context, resource schema.GroupVersionResource,
 	}
 	if resp.StatusCode != http.StatusOK {
 		_ = resp.Body.Close()
-		return nil, apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, resource.GroupResource(), "", "", 0, true)
+		return nil, apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, resource.GroupResource(), "", "", 0, false)
 	}
 	return resp, nil
 }
