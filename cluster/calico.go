@@ -110,34 +110,20 @@ func (r *resolver) calico() Calico {
 	// calico-node sets these two at its first start when they are missing, and rewrites the object.
 	out.Felix = map[string]any{"logSeverityScreen": "Info", "reportingInterval": "0s"}
 	maps.Copy(out.Felix, s.Felix)
-	maps.Copy(out.Felix, ownedFelix(r.spec))
+	maps.Copy(out.Felix, ownedFelix(r.spec, r.place))
 	return out
 }
 
-// ownedFelix returns the settings of FelixConfiguration that deployer makes. A failsafe port stays
-// open on host endpoints whatever a policy says: those of Calico's defaults, and those by which
-// nodes reach the API and Typha.
-func ownedFelix(s Spec) map[string]any {
-	events := append(eventsFailsafe(s), calicoEtcdFailsafe(s)...)
-	inbound := []any{
-		failsafe("TCP", 22), failsafe("UDP", 68), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
-		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port), failsafe("TCP", portKubelet),
-	}
-	outbound := []any{
-		failsafe("UDP", 53), failsafe("UDP", 67), failsafe("TCP", 179), failsafe("TCP", portEtcdClient), failsafe("TCP", portEtcdPeer),
-		failsafe("TCP", portTypha), failsafe("TCP", s.API.Port),
-	}
+// ownedFelix returns the settings of FelixConfiguration that deployer makes.
+func ownedFelix(s Spec, p placement) map[string]any {
+	inbound, outbound := failsafePorts(s, p)
 	return map[string]any{
-		"failsafeInboundHostPorts":  append(inbound, events...),
-		"failsafeOutboundHostPorts": append(outbound, events...),
+		"failsafeInboundHostPorts":  inbound,
+		"failsafeOutboundHostPorts": outbound,
 		"ipv6Support":               s.hasIPv6(),
 		"bpfEnabled":                false,
 		"usageReportingEnabled":     false, // deployer sends nothing to anybody, nor do its parts
 	}
-}
-
-func failsafe(protocol string, port int) any {
-	return map[string]any{"protocol": protocol, "port": port}
 }
 
 // calicoImages returns the images of a node's static pods of Calico.

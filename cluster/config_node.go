@@ -55,7 +55,7 @@ func (r *resolver) kubeletConfig(n Node) map[string]any {
 		"containerRuntimeEndpoint": containerdSocket,
 		"eventRecordQPS":           50, // the kubelet's default; 0 would let a node flood the API with events
 		"healthzBindAddress":       localAddress,
-		"healthzPort":              10248,
+		"healthzPort":              portKubeletHealth,
 		"protectKernelDefaults":    true, // deployer sets what the kubelet wants, see sysctls
 		"maxPods":                  r.spec.Kubelet.MaxPods,
 		"podPidsLimit":             podPidsLimit,
@@ -80,7 +80,7 @@ func (r *resolver) kubeProxyConfig(n Node) map[string]any {
 		"clusterCIDR":        strings.Join(r.out.PodCIDRs, ","),
 		"hostnameOverride":   n.Name,
 		"mode":               r.spec.KubeProxy.Mode,
-		"metricsBindAddress": hostPort(localAddress, 10249),
+		"metricsBindAddress": hostPort(localAddress, portKubeProxyMetrics),
 	}
 }
 

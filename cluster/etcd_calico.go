@@ -70,16 +70,7 @@ func (s NetworkSpec) calicoEtcdPorts() []port {
 	return memberPorts("etcd for Calico", "cluster.network.calico.etcd", portCalicoClient, portCalicoPeer, s.Calico.Etcd.MetricsURL)
 }
 
-// calicoEtcdFailsafe returns the ports of Calico's etcd cluster that its policies must leave open.
-func calicoEtcdFailsafe(s Spec) []any {
-	if !s.Network.usesEtcd() {
-		return nil
-	}
-	return []any{failsafe("TCP", portCalicoClient), failsafe("TCP", portCalicoPeer)}
-}
-
-// checkCalicoDatastore checks the datastore of Calico, and refuses the settings that do not work with
-// etcd.
+// checkCalicoDatastore checks the datastore of Calico, and refuses the setting that does not work with etcd.
 func (c *checker) checkCalicoDatastore() {
 	const key = "cluster.network.calico"
 	n := c.spec.Network

@@ -111,19 +111,11 @@ func (s EventsSpec) ports() []port {
 // memberPorts lists the ports of a member of an etcd cluster with a name for people and the key of its
 // settings.
 func memberPorts(name, key string, client, peer int, metricsURL string) []port {
-	out := []port{{name: name, number: client}, {name: "the peer port of " + name, number: peer}}
+	out := []port{{name: name, number: client, needed: byCluster}, {name: "the peer port of " + name, number: peer, needed: byCluster}}
 	if metrics, ok := urlPort(metricsURL); ok {
-		out = append(out, port{key + ".metrics_url", "the metrics of " + name, metrics})
+		out = append(out, port{key + ".metrics_url", "the metrics of " + name, metrics, byHost})
 	}
 	return out
-}
-
-// eventsFailsafe returns the ports of members of events that Calico's policies must leave open.
-func eventsFailsafe(s Spec) []any {
-	if !s.Etcd.Events.Enabled {
-		return nil
-	}
-	return []any{failsafe("TCP", portEventsClient), failsafe("TCP", portEventsPeer)}
 }
 
 // checkEvents checks the settings of the etcd cluster of events.

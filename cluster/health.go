@@ -29,18 +29,18 @@ func healthOf(c *Cluster, n Node) []Health {
 		out = append(out, Health{Name: EtcdCalico, URL: c.EtcdCalico.MetricsURL + "/readyz"})
 	}
 	if n.RunsAPIServer {
-		local("kube-controller-manager", "https", 10257, "/healthz", true)
-		local("kube-scheduler", "https", 10259, "/healthz", true)
+		local("kube-controller-manager", "https", portControllerManager, "/healthz", true)
+		local("kube-scheduler", "https", portScheduler, "/healthz", true)
 	}
 	if n.RunsAPIServer && c.Keeper.Enabled {
 		out = append(out, Health{Name: "keeper", URL: c.Keeper.Health})
 	}
 	if n.IsNode {
 		out = append(out, Health{Name: "API through " + localAddress, URL: c.API.Local + "/readyz", CA: CAPath(AuthorityCluster)})
-		local("kubelet", "http", 10248, "/healthz", false)
+		local("kubelet", "http", portKubeletHealth, "/healthz", false)
 	}
 	if n.RunsKubeProxy {
-		local("kube-proxy", "http", 10256, "/livez", false)
+		local("kube-proxy", "http", portKubeProxyHealth, "/livez", false)
 	}
 	if n.RunsCalico {
 		local("Felix", "http", portFelixHealth, "/readiness", false)

@@ -126,8 +126,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		tcp(c.API.Port, "kube-apiserver", "the API server listens there", "kube-apiserver")
 		// A minion that becomes a master has had its API proxy there.
 		out[0].Path, out[0].Former = dirManifests+"/api-proxy.yaml", proxies
-		tcp(10257, "kube-controller-manager", "the controller manager listens there", "kube-controller-manager")
-		tcp(10259, "kube-scheduler", "the scheduler listens there", "kube-scheduler")
+		tcp(portControllerManager, "kube-controller-manager", "the controller manager listens there", "kube-controller-manager")
+		tcp(portScheduler, "kube-scheduler", "the scheduler listens there", "kube-scheduler")
 	}
 	if n.RunsLocalProxy {
 		tcp(c.API.Port, "api-proxy", "the node's way to the API listens there", proxies...)
@@ -153,8 +153,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		}
 	}
 	if n.IsNode {
-		tcp(10250, "kubelet", "the kubelet listens there", "kubelet")
-		tcp(10248, "kubelet health", "the kubelet listens there", "kubelet")
+		tcp(portKubelet, "kubelet", "the kubelet listens there", "kubelet")
+		tcp(portKubeletHealth, "kubelet health", "the kubelet listens there", "kubelet")
 		if c.Network.Plugin == PluginBGP || c.Network.Calico.Backend == BackendBIRD {
 			owners := []string{"bird"}
 			if slices.Contains(c.Families, FamilyIPv6) {
@@ -181,8 +181,8 @@ func portRequirements(c *Cluster, n Node) []Requirement {
 		tcp(c.API.VirtualIP.WitnessPort, "witness", "the witness of the API's virtual address listens there", ProxyHAProxy)
 	}
 	if n.RunsKubeProxy {
-		tcp(10249, "kube-proxy metrics", "kube-proxy listens there", "kube-proxy")
-		tcp(10256, "kube-proxy health", "kube-proxy listens there", "kube-proxy")
+		tcp(portKubeProxyMetrics, "kube-proxy metrics", "kube-proxy listens there", "kube-proxy")
+		tcp(portKubeProxyHealth, "kube-proxy health", "kube-proxy listens there", "kube-proxy")
 	}
 	return out
 }

@@ -21,6 +21,15 @@ const (
 	portKubelet      = 10250
 )
 
+// Ports of components for the host itself: health checks and metrics.
+const (
+	portKubeletHealth     = 10248
+	portKubeProxyMetrics  = 10249
+	portKubeProxyHealth   = 10256
+	portControllerManager = 10257
+	portScheduler         = 10259
+)
+
 // resolver holds the intermediate values of one [Resolve].
 type resolver struct {
 	spec  Spec

@@ -26,7 +26,7 @@ func (c *checker) checkCalico() {
 	if backend(s.Encapsulation) == backendVXLAN && len(c.spec.Network.Reflectors) > 0 {
 		c.add("unused-reflectors", "cluster.network.reflectors", "with network.calico.encapsulation: %s there is no BGP: remove them", s.Encapsulation)
 	}
-	owned := ownedFelix(c.spec)
+	owned := ownedFelix(c.spec, c.place)
 	for _, name := range slices.Sorted(maps.Keys(s.Felix)) {
 		if _, ok := owned[name]; ok {
 			c.add("owned-setting", key+".felix."+name, "deployer makes this setting of FelixConfiguration: remove it")

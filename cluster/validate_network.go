@@ -7,7 +7,17 @@ type port struct {
 	key    string // of the spec, or empty when nobody can change it
 	name   string
 	number int
+	needed neededBy
 }
+
+// neededBy says who must reach a port.
+type neededBy string
+
+// Values of neededBy. Those of the cluster are failsafe ports of Calico (clusterFailsafe).
+const (
+	byCluster neededBy = "cluster" // other hosts of the cluster, or clients of the API
+	byHost    neededBy = "host"    // the host itself, or programs without which the cluster works, such as those that read metrics
+)
 
 // checkPorts reports two listeners on one port of one host, and invalid port numbers.
 func (c *checker) checkPorts() {
@@ -56,43 +66,43 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	var out []port
 	node := h.isNode()
 	if node {
-		out = append(out, port{name: "the kubelet", number: 10250}, port{name: "the kubelet's health check", number: 10248})
+		out = append(out, port{name: "the kubelet", number: portKubelet, needed: byCluster}, port{name: "the kubelet's health check", number: portKubeletHealth, needed: byHost})
 		if c.spec.KubeProxy.Mode != KubeProxyNone {
-			out = append(out, port{name: "kube-proxy's metrics", number: 10249}, port{name: "kube-proxy's health check", number: 10256})
+			out = append(out, port{name: "kube-proxy's metrics", number: portKubeProxyMetrics, needed: byHost}, port{name: "kube-proxy's health check", number: portKubeProxyHealth, needed: byHost})
 		}
 		if c.spec.DNS.NodeLocal.Enabled {
-			out = append(out, port{name: "the DNS cache", number: portNodeDNS}, port{name: "the DNS cache's metrics", number: portNodeDNSMetrics},
-				port{name: "the DNS cache's health check", number: portNodeDNSHealth}, port{name: "the DNS cache's readiness check", number: portNodeDNSReady})
+			out = append(out, port{name: "the DNS cache", number: portNodeDNS, needed: byHost}, port{name: "the DNS cache's metrics", number: portNodeDNSMetrics, needed: byHost},
+				port{name: "the DNS cache's health check", number: portNodeDNSHealth, needed: byHost}, port{name: "the DNS cache's readiness check", number: portNodeDNSReady, needed: byHost})
 		}
 		if c.spec.Network.routesByBGP() {
-			out = append(out, port{name: "BIRD", number: 179})
+			out = append(out, port{name: "BIRD", number: 179, needed: byCluster})
 		}
 		if c.spec.Network.Plugin == PluginCalico {
-			out = append(out, port{name: "Felix's health check", number: portFelixHealth}, port{name: "Typha", number: portTypha}, port{name: "Typha's health check", number: portTyphaHealth})
+			out = append(out, port{name: "Felix's health check", number: portFelixHealth, needed: byHost}, port{name: "Typha", number: portTypha, needed: byCluster}, port{name: "Typha's health check", number: portTyphaHealth, needed: byHost})
 		}
 	}
 	if slices.Contains(c.place.etcd, h.Name) {
-		out = append(out, port{name: "etcd", number: portEtcdClient}, port{name: "etcd's peer port", number: portEtcdPeer},
-			port{"cluster.etcd.metrics_url", "etcd's metrics", metrics})
+		out = append(out, port{name: "etcd", number: portEtcdClient, needed: byCluster}, port{name: "etcd's peer port", number: portEtcdPeer, needed: byCluster},
+			port{"cluster.etcd.metrics_url", "etcd's metrics", metrics, byHost})
 		out = append(out, c.spec.Etcd.Events.ports()...)
 		out = append(out, c.spec.Network.calicoEtcdPorts()...)
 	}
 	if h.has(RoleMaster) {
-		out = append(out, port{name: "the controller manager", number: 10257}, port{name: "the scheduler", number: 10259},
-			port{"cluster.api.port", "the API server", c.spec.API.Port})
+		out = append(out, port{name: "the controller manager", number: portControllerManager, needed: byHost}, port{name: "the scheduler", number: portScheduler, needed: byHost},
+			port{"cluster.api.port", "the API server", c.spec.API.Port, byCluster})
 		if c.spec.Keeper.Enabled {
-			out = append(out, port{"cluster.keeper.metrics_address", "the keeper's metrics", c.spec.Keeper.port()})
+			out = append(out, port{"cluster.keeper.metrics_address", "the keeper's metrics", c.spec.Keeper.port(), byHost})
 		}
 	} else if node && !(h.has(RoleProxy) && proxy == c.spec.API.Port) {
-		out = append(out, port{"cluster.api.port", "the local API proxy", c.spec.API.Port})
+		out = append(out, port{"cluster.api.port", "the local API proxy", c.spec.API.Port, byHost})
 	}
 	if c.spec.API.VirtualIP.Address != "" && slices.Contains(c.place.witnesses(c.hosts), h.Name) {
-		out = append(out, port{"cluster.api.virtual_ip.witness_port", "the witness of the virtual address", c.spec.API.VirtualIP.WitnessPort})
+		out = append(out, port{"cluster.api.virtual_ip.witness_port", "the witness of the virtual address", c.spec.API.VirtualIP.WitnessPort, byCluster})
 	}
 	if h.has(RoleProxy) {
-		out = append(out, port{"cluster.proxy.port", "the API proxy", proxy})
+		out = append(out, port{"cluster.proxy.port", "the API proxy", proxy, byCluster})
 		if c.spec.Proxy.TLS.Used() {
-			out = append(out, port{"cluster.proxy.tls.port", "the API proxy with a certificate of your own", c.spec.Proxy.TLS.Port})
+			out = append(out, port{"cluster.proxy.tls.port", "the API proxy with a certificate of your own", c.spec.Proxy.TLS.Port, byCluster})
 		}
 	}
 	return out
