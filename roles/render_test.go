@@ -176,6 +176,7 @@ func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 		"name_servers_found":      map[string]any{"file": "/etc/resolv.conf", "servers": []any{}},
 		"api_proxy":               map[string]any{"changed": false, "failed": false, "skipped": false},
 		"network_manager":         map[string]any{"changed": false, "failed": false, "skipped": false},
+		"networkd_interfaces":     map[string]any{"changed": false, "failed": false, "skipped": false},
 		"pod_cidrs":               ranges,
 		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
 		"bgp_transition_now":      map[string]any{"changed": false, "failed": false, "skipped": true},

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,8 @@ func readable(file, text string) error {
 		return nil
 	case ext == ".service":
 		return unitFile(text)
+	case ext == ".network":
+		return interfaceFile(text)
 	case ext == ".sh":
 		return exec.Command("/bin/sh", "-n", "-c", text).Run()
 	case ext == ".env":
@@ -348,6 +351,21 @@ func unitFile(text string) error {
 	}
 	if !regexp.MustCompile(`(?m)^ExecStart=/`).MatchString(joined) {
 		return fmt.Errorf("no ExecStart with an absolute path")
+	}
+	return nil
+}
+
+// interfaceFile checks a file of systemd-networkd for interfaces that it leaves alone (systemd.network(5)).
+func interfaceFile(text string) error {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		key, value, _ := strings.Cut(line, "=")
+		switch {
+		case strings.HasPrefix(line, "#"), line == "[Match]", line == "[Link]", key == "Unmanaged" && value == "yes":
+		case key == "Name" && value != "" && !slices.Contains(strings.Fields(value), "*"):
+		default:
+			return fmt.Errorf("line %q is neither a comment nor a known setting", line)
+		}
 	}
 	return nil
 }
