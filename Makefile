@@ -228,7 +228,7 @@ e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a 
 	go test -tags lab -count=1 -v -timeout 120m ./test/keeper
 
 # Scenarios for which make e2e-networks has no time.
-E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico
+E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico|TestNetworkPolicies|TestHostEndpoints
 
 .PHONY: e2e-calico
 e2e-calico: build packages ## other versions and passwords of Calico on real hosts, under pings (needs root)

@@ -143,41 +143,7 @@ func podsOf(s *harness.Site) map[string]string {
 }
 
 // inPod prefixes a command with nsenter into the network of the node's pod of startPods.
-func inPod(command string) string {
-	return `pid=$(for p in $(pidof coredns); do tr '\0' ' ' </proc/$p/cmdline | grep -q 5353 && echo $p; done | head -n 1); nsenter -t $pid -n ` + command
-}
-
-// policies checks that NetworkPolicies are enforced: default deny, by label and port, and by range
-// with an exception.
-func policies(s *harness.Site, pods map[string]string) {
-	s.T.Helper()
-	for _, c := range []struct {
-		name, ingress string
-		open          bool
-	}{
-		{"deny all", "[]", false},
-		{"allow by label and port", "[{from: [{podSelector: {matchLabels: {app: talkers}}}], ports: [{port: 5353, protocol: TCP}]}]", true},
-		{"allow another port", "[{from: [{podSelector: {}}], ports: [{port: 5354, protocol: TCP}]}]", false},
-		{"allow another label", "[{from: [{podSelector: {matchLabels: {app: others}}}]}]", false},
-		{"allow the range", "[{from: [{ipBlock: {cidr: 10.244.0.0/16}}]}]", true},
-		{"allow the range except the pod", "[{from: [{ipBlock: {cidr: 10.244.0.0/16, except: [" + pods["n1"] + "/32]}}]}]", false},
-	} {
-		s.Shell("m1", `kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'EOF'
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: talkers, namespace: default}
-spec: {podSelector: {matchLabels: {app: talkers}}, policyTypes: [Ingress], ingress: `+c.ingress+`}
-EOF`)
-		s.Eventually(20*time.Second, "policy: "+c.name, func() error {
-			_, err := s.SSH(s.T.Context(), "n1", inPod("timeout 1 bash -c '</dev/tcp/"+pods["n2"]+"/5353'"))
-			if open := err == nil; open != c.open {
-				return fmt.Errorf("a connection is possible: %v, want %v", open, c.open)
-			}
-			return nil
-		})
-	}
-	s.Kubectl("m1", "delete networkpolicy talkers")
-}
+func inPod(command string) string { return inPodAt(talkersPort) + command }
 
 // started prints the start times of Felix on a host, in clock ticks since its boot.
 const started = `for p in $(pgrep -f '[c]alico-node -felix'); do cut -d' ' -f22 /proc/$p/stat; done`
@@ -205,30 +171,31 @@ func calicoPolicies(s *harness.Site, pods map[string]string) {
 			return nil
 		})
 	}
-	dial := func(address string, port int) string {
-		return fmt.Sprintf("timeout 1 bash -c '</dev/tcp/%s/%d'", address, port)
-	}
 	apply(`apiVersion: projectcalico.org/v3
 kind: GlobalNetworkPolicy
 metadata: {name: closed}
 spec: {selector: app == 'talkers', types: [Ingress], ingress: [{action: Deny, protocol: TCP, destination: {ports: [5353]}}, {action: Allow}]}
 `)
-	open("a GlobalNetworkPolicy closes a port", inPod(dial(pods["n2"], 5353)), false)
+	open("a GlobalNetworkPolicy closes a port", inPod(tcp(pods["n2"], 5353)), false)
 	s.Shell("m1", "calicoctl delete globalnetworkpolicy closed")
-	open("without it the port is open", inPod(dial(pods["n2"], 5353)), true)
+	open("without it the port is open", inPod(tcp(pods["n2"], 5353)), true)
 
 	m1 := s.Address("m1")
 	const healthOfKubeProxy = 10256
-	open("a host without endpoint", dial(m1, healthOfKubeProxy), true)
+	open("a host without endpoint", tcp(m1, healthOfKubeProxy), true)
 	apply(`apiVersion: projectcalico.org/v3
 kind: HostEndpoint
 metadata: {name: m1}
 spec: {node: m1, interfaceName: "*", expectedIPs: ["` + m1 + `"]}
 `)
-	open("a host endpoint closes ports", dial(m1, healthOfKubeProxy), false)
+	open("a host endpoint closes ports", tcp(m1, healthOfKubeProxy), false)
 	for _, failsafe := range []int{22, 5473, 6443, 10250} {
-		open(fmt.Sprintf("the failsafe port %d", failsafe), dial(m1, failsafe), true)
+		open(fmt.Sprintf("the failsafe port %d", failsafe), tcp(m1, failsafe), true)
 	}
+	if _, err := s.SSH(s.T.Context(), "m1", tcp(s.Address("n1"), 10250)); err != nil {
+		s.T.Errorf("m1 does not reach the kubelet of n1: %v", err)
+	}
+	s.Shell("m1", "timeout 20 kubectl --kubeconfig /etc/kubernetes/admin.conf logs -l app=talkers --tail 1")
 	// Packets of nodes to the port of BGP have a password, those of other hosts need none to connect.
 	s.Eventually(20*time.Second, "the failsafe port 179", func() error {
 		ctx, cancel := context.WithTimeout(s.T.Context(), time.Second)
@@ -241,7 +208,7 @@ spec: {node: m1, interfaceName: "*", expectedIPs: ["` + m1 + `"]}
 	})
 	s.RequireReady([]string{"m1", "n1"})
 	s.Shell("m1", "calicoctl delete hostendpoint m1")
-	open("without it the ports are open", dial(m1, healthOfKubeProxy), true)
+	open("without it the ports are open", tcp(m1, healthOfKubeProxy), true)
 }
 
 // calicoRouter starts BIRD as a router on a host that is no node, and gives the cluster a BGPPeer with a
