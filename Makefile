@@ -228,12 +228,12 @@ e2e-keeper: build packages ## the keeper: a node in maintenance, a dead node, a 
 	go test -tags lab -count=1 -v -timeout 120m ./test/keeper
 
 # Scenarios for which make e2e-networks has no time.
-E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico|TestNetworkPolicies|TestHostEndpoints
+E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico|TestNetworkPolicies|TestHostEndpoints|TestInEtcd
 
 .PHONY: e2e-calico
 e2e-calico: build packages ## other versions and passwords of Calico on real hosts, under pings (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_CALICO)' ./test/networks
+	go test -tags lab -count=1 -v -timeout 90m -run '$(E2E_CALICO)' ./test/networks
 
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)

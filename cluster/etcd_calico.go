@@ -85,12 +85,7 @@ func (c *checker) checkCalicoDatastore() {
 	if events := c.spec.Etcd.Events; events.Enabled && nested(n.Calico.Etcd.DataDir, events.DataDir) {
 		c.add("bad-path", key+".etcd.data_dir", "%s is not apart from the data of etcd for events in %s: choose another directory", n.Calico.Etcd.DataDir, events.DataDir)
 	}
-	refuse := func(when bool, setting, advice string) {
-		if when {
-			c.add("unused-with-etcd", setting, "it does not work with network.calico.datastore: %s: %s", DatastoreEtcd, advice)
-		}
+	if n.Calico.Typha == TyphaAlways {
+		c.add("unused-with-etcd", key+".typha", "it does not work with network.calico.datastore: %s: nodes watch etcd themselves; set it to auto or never", DatastoreEtcd)
 	}
-	refuse(n.Calico.Typha == TyphaAlways, key+".typha", "nodes watch etcd themselves; set it to auto or never")
-	families := c.spec.families()
-	refuse(len(families) > 0 && families[0] == FamilyIPv6, "cluster.pod_cidr", "primary addresses are those of IPv4 there; write the IPv4 range first, or use datastore: "+DatastoreKubernetes)
 }

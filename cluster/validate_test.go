@@ -84,9 +84,6 @@ var brokenClusters = []struct {
 	}), "bad-path cluster.overrides.etcd.extra_args", "etcd for Calico"},
 	{"metrics of etcd of Calico on a port in use", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Etcd.MetricsURL = "http://127.0.0.1:2579" }), "port-clash cluster.network.calico.etcd.metrics_url", "2579"},
 	{"Typha with etcd", calicoEtcd(func(s *cluster.Spec) { s.Network.Calico.Typha = cluster.TyphaAlways }), "unused-with-etcd cluster.network.calico.typha", "auto or never"},
-	{"IPv6 first with etcd", ipv6(func(s *cluster.Spec, _ []cluster.Host) {
-		s.Network.Plugin, s.Network.Calico.Datastore = "calico", "etcd"
-	}), "unused-with-etcd cluster.pod_cidr", "IPv4 range first"},
 	{"no master", func(_ *cluster.Spec, h *[]cluster.Host) { *h = minions(2) }, "no-master roles.master", "three for high availability"},
 	{"nothing at all", func(_ *cluster.Spec, h *[]cluster.Host) { *h = nil }, "no-master roles.master", "at least one"},
 	{"even etcd", func(_ *cluster.Spec, h *[]cluster.Host) { *h = masters(2) }, "even-etcd roles.etcd", "use 1 or 3"},

@@ -132,11 +132,19 @@ func requireNothingLost(s *harness.Site, pings []*talkerPing, atLeast int) {
 
 // TestCalicoDualStack gives a running cluster with Calico the second family, while pods ping each
 // other: nothing is lost. Then pods, Services, DNS and the way out work in both.
-func TestCalicoDualStack(t *testing.T) {
+func TestCalicoDualStack(t *testing.T) { calicoDualStack(t, "kubernetes") }
+
+// TestInEtcdDualStack is the same with Calico's objects in etcd.
+func TestInEtcdDualStack(t *testing.T) { calicoDualStack(t, "etcd") }
+
+func calicoDualStack(t *testing.T, datastore string) {
 	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 2})
 	nodes := []string{"m1", "n1", "n2"}
-	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "network")["plugin"] = "calico" })
+	s.Edit(func(inv map[string]any) {
+		network := harness.Section(inv, "cluster", "network")
+		network["plugin"], network["calico"] = "calico", map[string]any{"datastore": datastore}
+	})
 	s.Must("install")
 	pods := startTalkers(s, nodes)
 	pings := []*talkerPing{startTalkerPing(s, "n1", pods["n2"].ip), startTalkerPing(s, "n2", pods["m1"].ip)}
@@ -150,13 +158,15 @@ func TestCalicoDualStack(t *testing.T) {
 	requireBothFamilies(s, nodes)
 	s.Must("verify")
 	requireNetwork(s, "n1 4 of 4 ", "default-ipv6-ippool fd00:10:244::/56 3 of ", "3 nodes, no problems")
-	reflectUnderPings(s, nodes)
+	reflectUnderPings(s, nodes, datastore)
 }
 
 // reflectUnderPings changes the sessions of Calico from a mesh to reflectors and back, while pods of all
-// nodes ping each other in each family: nothing is lost, and no standby route is left.
-func reflectUnderPings(s *harness.Site, nodes []string) {
+// nodes ping each other in each family: nothing is lost, and no standby route is left. datastore is where
+// Calico has its objects.
+func reflectUnderPings(s *harness.Site, nodes []string, datastore string) {
 	s.T.Helper()
+	require := map[string]func(*harness.Site, []any){"kubernetes": requireReflectors, "etcd": requireReflectorsInEtcd}[datastore]
 	pods := startTalkers(s, nodes)
 	var pings []*talkerPing
 	for i, from := range nodes {
@@ -176,7 +186,7 @@ func reflectUnderPings(s *harness.Site, nodes []string) {
 			}
 		})
 		s.Must("install")
-		requireReflectors(s, reflectors)
+		require(s, reflectors)
 		requireNetwork(s, "3 nodes, no problems")
 		for _, node := range nodes {
 			if left := s.Shell(node, "ls /etc/deployer/standby-routes 2>/dev/null; ip rule show pref 32011; ip -6 rule show pref 32011; ip route show table 4097 2>/dev/null; ip -6 route show table 4097 2>/dev/null; true"); strings.TrimSpace(left) != "" {

@@ -35,11 +35,19 @@ func TestIPv6(t *testing.T) {
 
 // TestIPv6OfCalico is the same with Calico; a policy is enforced, and reflectors take the place of the mesh
 // and give it back, under pings.
-func TestIPv6OfCalico(t *testing.T) {
+func TestIPv6OfCalico(t *testing.T) { ipv6OfCalico(t, "kubernetes") }
+
+// TestInEtcdIPv6 is the same with Calico's objects in etcd.
+func TestInEtcdIPv6(t *testing.T) { ipv6OfCalico(t, "etcd") }
+
+func ipv6OfCalico(t *testing.T, datastore string) {
 	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 2})
 	onlyIPv6(s, "n1")
-	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "network")["plugin"] = "calico" })
+	s.Edit(func(inv map[string]any) {
+		network := harness.Section(inv, "cluster", "network")
+		network["plugin"], network["calico"] = "calico", map[string]any{"datastore": datastore}
+	})
 	requireInstalled(s)
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"} })
 	s.Must("scale-up")
@@ -72,52 +80,60 @@ EOF`)
 		}
 		return nil
 	})
-	reflectUnderPings(s, nodes)
+	reflectUnderPings(s, nodes, datastore)
 }
 
 // TestIPv6First gives a running cluster of IPv6 alone the addresses of IPv4 as its second family, while pods
 // ping each other: nothing is lost. Primary addresses stay those of IPv6. Then a node joins.
 func TestIPv6First(t *testing.T) {
 	for _, plugin := range []string{"bgp", "calico"} {
-		t.Run(plugin, func(t *testing.T) {
-			scenario(t)
-			s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
-			s.Edit(func(inv map[string]any) {
-				c := harness.Section(inv, "cluster")
-				c["pod_cidr"], c["service_cidr"] = "fd00:10:244::/56", "fd00:10:96::/112"
-				harness.Section(c, "network")["plugin"] = plugin
-				for _, h := range s.Hosts {
-					harness.Section(inv, "hosts", h.Name)["node_address"] = h.IPv6().String()
-				}
-				harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"}
-			})
-			s.Must("install")
-			pods := startTalkers(s, []string{"m1", "n1", "n2"})
-			pings := []*talkerPing{startTalkerPing(s, "n1", pods["n2"].ip), startTalkerPing(s, "n2", pods["m1"].ip)}
-			s.Edit(func(inv map[string]any) {
-				c := harness.Section(inv, "cluster")
-				c["pod_cidr"], c["service_cidr"] = "fd00:10:244::/56,10.244.0.0/16", "fd00:10:96::/112,10.96.0.0/16"
-				for _, h := range s.Hosts {
-					harness.Section(inv, "hosts", h.Name)["node_address"] = fmt.Sprintf("%s,%s", h.IPv6(), h.Address)
-				}
-			})
-			requireInstalled(s)
-			requireNothingLost(s, pings, 500)
-			s.Edit(func(inv map[string]any) { harness.Section(inv, "roles")["minion"] = []any{"n1", "n2", "n3"} })
-			s.Must("scale-up")
-			nodes := []string{"m1", "n1", "n2", "n3"}
-			s.RequireReady(nodes)
-			s.RequireTexts(s.Must("verify").Stdout, "pod to pod, IPv4")
-			requireNetwork(s, "n3 6 of 6 6 of 6", "4 nodes, no problems")
-			s.Kubectl("m1", "delete service talkers")
-			s.Kubectl("m1", "rollout restart daemonset/talkers")
-			requireBothFamilies(s, nodes)
-			for node, pod := range talkers(s) {
-				if netip.MustParseAddr(pod.ip).Is4() {
-					t.Errorf("the primary address of the pod of %s is %s", node, pod.ip)
-				}
-			}
-		})
+		t.Run(plugin, func(t *testing.T) { ipv6First(t, plugin, "kubernetes") })
+	}
+}
+
+// TestInEtcdIPv6First is the same with Calico's objects in etcd.
+func TestInEtcdIPv6First(t *testing.T) { ipv6First(t, "calico", "etcd") }
+
+func ipv6First(t *testing.T, plugin, datastore string) {
+	scenario(t)
+	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
+	s.Edit(func(inv map[string]any) {
+		c := harness.Section(inv, "cluster")
+		c["pod_cidr"], c["service_cidr"] = "fd00:10:244::/56", "fd00:10:96::/112"
+		harness.Section(c, "network")["plugin"] = plugin
+		if plugin == "calico" {
+			harness.Section(c, "network", "calico")["datastore"] = datastore
+		}
+		for _, h := range s.Hosts {
+			harness.Section(inv, "hosts", h.Name)["node_address"] = h.IPv6().String()
+		}
+		harness.Section(inv, "roles")["minion"] = []any{"n1", "n2"}
+	})
+	s.Must("install")
+	pods := startTalkers(s, []string{"m1", "n1", "n2"})
+	pings := []*talkerPing{startTalkerPing(s, "n1", pods["n2"].ip), startTalkerPing(s, "n2", pods["m1"].ip)}
+	s.Edit(func(inv map[string]any) {
+		c := harness.Section(inv, "cluster")
+		c["pod_cidr"], c["service_cidr"] = "fd00:10:244::/56,10.244.0.0/16", "fd00:10:96::/112,10.96.0.0/16"
+		for _, h := range s.Hosts {
+			harness.Section(inv, "hosts", h.Name)["node_address"] = fmt.Sprintf("%s,%s", h.IPv6(), h.Address)
+		}
+	})
+	requireInstalled(s)
+	requireNothingLost(s, pings, 500)
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "roles")["minion"] = []any{"n1", "n2", "n3"} })
+	s.Must("scale-up")
+	nodes := []string{"m1", "n1", "n2", "n3"}
+	s.RequireReady(nodes)
+	s.RequireTexts(s.Must("verify").Stdout, "pod to pod, IPv4")
+	requireNetwork(s, "n3 6 of 6 6 of 6", "4 nodes, no problems")
+	s.Kubectl("m1", "delete service talkers")
+	s.Kubectl("m1", "rollout restart daemonset/talkers")
+	requireBothFamilies(s, nodes)
+	for node, pod := range talkers(s) {
+		if netip.MustParseAddr(pod.ip).Is4() {
+			t.Errorf("the primary address of the pod of %s is %s", node, pod.ip)
+		}
 	}
 }
 
