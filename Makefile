@@ -311,14 +311,22 @@ SCALE := bin/scale/bench --kwok $(KWOK) --results bin/scale/results.json
 SCALE_NODES := $(or $(NODES),1000)
 
 .PHONY: scale
-scale: build packages $(KWOK) ## API servers under the watches of 1000 nodes: timeouts of both proxies, limits, restarts, a rack that dies (needs root, two hours)
+scale: build packages $(KWOK) ## API servers under the watches of 1000 nodes: timeouts of both proxies, limits, restarts, a rack that dies, keepers (needs root, two and a half hours)
 	bin/deployer artifacts build
 	mkdir -p bin/scale && rm -f bin/scale/results.json
 	go build -o bin/scale/bench ./test/scale
 	$(SCALE) --nodes $(SCALE_NODES)
 	for n in $(if $(NODES),,100 300) $(SCALE_NODES); do $(SCALE) --nodes $$n --stages proxy || exit 1; done
+	$(SCALE) --nodes $(SCALE_NODES) --stages keeper
 	go run ./test/bench/fleet --hosts 10,50,150,350,1000 > bin/scale/fleet.txt
 	$(SCALE) --stages '' --fleet bin/scale/fleet.txt
+
+.PHONY: scale-keeper
+scale-keeper: build packages $(KWOK) ## keepers over 1000 nodes of which 30 die: times, memory, processor, API calls (needs root, half an hour)
+	bin/deployer artifacts build
+	mkdir -p bin/scale
+	go build -o bin/scale/bench ./test/scale
+	$(SCALE) --nodes $(SCALE_NODES) --pods $$((3 * $(SCALE_NODES))) --stages keeper
 
 .PHONY: bench-spread
 bench-spread: ## 700 MB to 1000 hosts over simulated links: the controller alone, a registry, and hosts that forward it

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"deployer/cluster"
-	"deployer/engine/lang"
-	"deployer/jsontypes"
-	"deployer/templates"
 	"deployer/test/bench/kube"
 )
 
@@ -21,6 +18,14 @@ const (
 	// proxyConnections is the maximum number of connections of the proxy. The profile's 16384 need more open
 	// files than a process may have on some machines, and nodes have two each.
 	proxyConnections = 8192
+)
+
+// The settings of the keeper: the least times that it takes, and the port of its metrics.
+const (
+	unknownFor     = time.Minute
+	unreachableFor = 5 * time.Minute
+	terminatingFor = 30 * time.Second // the default
+	keeperPort     = 10275
 )
 
 // proxyNames are the hosts whose API proxies all nodes use, in turns.
@@ -40,6 +45,12 @@ func resolve(s settings) (*cluster.Cluster, error) {
 		Etcd:  cluster.EtcdSpec{Events: cluster.EventsSpec{Enabled: true}},
 		Proxy: cluster.ProxySpec{Kind: s.proxy, Timeout: s.timeout, WorkerConnections: proxyConnections},
 		API:   cluster.APISpec{Audit: cluster.AuditSpec{MaxBackups: 1}}, // logs are in memory
+		Keeper: cluster.KeeperSpec{
+			Enabled:        true, // stage keeper starts it
+			Clear:          cluster.KeeperClearSpec{UnknownFor: unknownFor},
+			Purge:          cluster.KeeperPurgeSpec{Enabled: true, UnreachableFor: unreachableFor},
+			MetricsAddress: fmt.Sprintf(":%d", keeperPort),
+		},
 	}
 	args := map[string]any{}
 	for i, name := range []string{"max-requests-inflight", "max-mutating-requests-inflight"} {
@@ -78,18 +89,5 @@ func address(i int) string {
 
 // proxyConfig renders the configuration of the API proxy of a host, as the role of external proxies does.
 func proxyConfig(c *cluster.Cluster, host string) (string, error) {
-	files := lang.NewFiles("role external-proxy", "", nil, lang.SearchDir{Tree: lang.Tree{Name: "templates", FS: templates.FS}, Dir: ".", Templates: true})
-	tpl, err := files.Template(c.Proxy.Kind + ".conf.tmpl")
-	if err != nil {
-		return "", err
-	}
-	wide, err := jsontypes.FromGo(c)
-	if err != nil {
-		return "", err
-	}
-	node, err := jsontypes.FromGo(c.Nodes[host])
-	if err != nil {
-		return "", err
-	}
-	return tpl.Content(map[string]any{"cluster": wide, "host": node, "facts": map[string]any{"addresses": []any{}}})
+	return render(".", c.Proxy.Kind+".conf.tmpl", c, host)
 }

@@ -60,6 +60,7 @@ type node struct {
 	alive              context.Context
 	die                context.CancelFunc
 	lease              map[string]any
+	renewed            time.Time // when the Lease was last renewed
 }
 
 // live renews the Lease and reports the status until ctx ends.
@@ -121,6 +122,11 @@ func (n *node) renew(ctx context.Context) {
 		if err == nil {
 			n.lease = answer
 			cancel()
+			// The node has become Unknown meanwhile, which only its kubelet changes back.
+			if late := !n.renewed.IsZero() && time.Since(n.renewed) > leaseSeconds*time.Second; late {
+				n.report(ctx)
+			}
+			n.renewed = time.Now()
 			return
 		}
 		// Somebody has the Lease already: a former run of this node, or an answer that got lost.
@@ -149,7 +155,7 @@ func (n *node) report(ctx context.Context) {
 	}
 }
 
-// statusPatch is a change of a node's status, of which only the time is new.
+// statusPatch is a change of a node's status, of which only the time is new, unless the node was Unknown.
 func statusPatch(now time.Time) map[string]any {
-	return map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "lastHeartbeatTime": now.UTC().Format(time.RFC3339)}}}}
+	return map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "lastHeartbeatTime": now.UTC().Format(time.RFC3339)}}}}
 }

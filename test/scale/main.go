@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ type options struct {
 	stages           []string
 	results          string
 	fleet            string
-	kwok             string
+	kwok, keeper     string
 	artifacts, cache string
 	dir              string
 	keep             bool
@@ -40,9 +41,9 @@ type benchmark struct {
 	out io.Writer
 }
 
-// stageNames are what can be measured, in its order. Rack and proxy need clusters of their own: behind rack,
-// nodes are dead.
-var stageNames = []string{"restart", "leader", "inflight", "rack", "proxy"}
+// stageNames are what can be measured, in its order. Rack, proxy and keeper need clusters of their own: behind rack
+// and keeper, nodes are dead.
+var stageNames = []string{"restart", "leader", "inflight", "rack", "proxy", "keeper"}
 
 func main() {
 	b := benchmark{out: os.Stdout}
@@ -52,10 +53,11 @@ func main() {
 	f.IntVar(&b.pods, "pods", 0, "pods of the cluster; default: ten for each node")
 	f.DurationVar(&b.window, "window", 90*time.Second, "time of each measurement")
 	f.DurationVar(&b.settle, "settle", 20*time.Second, "time before each measurement, after all watches are back")
-	f.StringSliceVar(&b.stages, "stages", stageNames[:4], "what to measure, of "+strings.Join(stageNames, ", ")+"; the other figures of the results file stay. Proxy needs a cluster without rack")
+	f.StringSliceVar(&b.stages, "stages", stageNames[:4], "what to measure, of "+strings.Join(stageNames, ", ")+"; the other figures of the results file stay. Proxy and keeper need clusters without rack")
 	f.StringVar(&b.results, "results", "bin/scale/results.json", "file of the figures")
 	f.StringVar(&b.fleet, "fleet", "", "file with the output of bench-fleet, whose figures are put into the results file; nothing is measured with --stages ''")
 	f.StringVar(&b.kwok, "kwok", "", "the program kwok, which make installs (required)")
+	f.StringVar(&b.keeper, "keeper", "bin/deployer-keeper-linux-"+runtime.GOARCH, "the program deployer-keeper, for stage keeper")
 	f.StringVar(&b.artifacts, "artifacts", "", "directory of built artifacts (default: artifacts-src in deployer's cache)")
 	f.StringVar(&b.dir, "dir", "/dev/shm", "where etcd has its files; a disk would be what is measured")
 	f.BoolVar(&b.keep, "keep", false, "keep the files, with the logs of all programs")
@@ -126,7 +128,7 @@ func (b *benchmark) runSite(ctx context.Context, r *results) error {
 	}
 	machine := measure.Machine()
 	fmt.Fprintf(b.out, "%d nodes, %d pods; files in %s; %s\n", b.nodes, b.pods, dir, machine)
-	if err := mountProc(); err != nil {
+	if err := ownProc(); err != nil {
 		return err
 	}
 	s, err := b.startSite(ctx, dir)
@@ -172,6 +174,11 @@ func (b *benchmark) measure(ctx context.Context, s *site, r *results) error {
 		{"proxy", func() (err error) {
 			rows, err := s.proxyStage(ctx)
 			r.addProxy(rows)
+			return err
+		}},
+		{"keeper", func() error {
+			row, err := s.keeperStage(ctx)
+			r.addKeeper(row)
 			return err
 		}},
 	} {

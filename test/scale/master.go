@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"gopkg.in/yaml.v3"
 
 	"deployer/cluster"
@@ -182,7 +183,8 @@ func (m *master) stop(name string) {
 
 // stopAll ends all programs, clients before their servers.
 func (m *master) stopAll() {
-	for _, name := range []string{schedulerProcess, controllerProcess, apiProcess, eventsProcess, etcdProcess} {
+	for _, name := range []string{keeperProcess, schedulerProcess, controllerProcess, apiProcess, eventsProcess, etcdProcess} {
 		m.stop(name)
 	}
+	_ = unix.Unmount(filepath.Join(m.root, "proc"), unix.MNT_DETACH) // stage keeper mounts it; a removal of the files must not see it
 }

@@ -40,13 +40,21 @@ func runInNamespace(ctx context.Context) error {
 	return err
 }
 
-// mountProc mounts the /proc of the process namespace, for this program and its children only.
-func mountProc() error {
+// ownProc mounts the /proc of the process namespace, for this program and its children only.
+func ownProc() error {
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
 	}
-	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("mounting /proc: %w", err)
+	return mountProc("/proc")
+}
+
+// mountProc mounts the /proc of the process namespace at a directory, which it creates.
+func mountProc(dir string) error {
+	if err := os.MkdirAll(dir, 0o555); err != nil {
+		return err
+	}
+	if err := unix.Mount("proc", dir, "proc", 0, ""); err != nil {
+		return fmt.Errorf("mounting %s: %w", dir, err)
 	}
 	return nil
 }
@@ -55,6 +63,24 @@ func mountProc() error {
 // and end with the processes in them.
 type network struct {
 	holders []*exec.Cmd // programs that do nothing, in the namespaces of the masters
+}
+
+// Masters and proxies are neighbours; masters reach the hosts of nodes through the benchmark, which has all of their
+// addresses and refuses connections, as hosts without a kubelet do. nearHosts has the addresses of masters and proxies,
+// nodeNetworks those of nodes, allHosts both (see address).
+const (
+	nearHosts = "10.99.0.8/29"
+	allHosts  = "10.99.0.0/16"
+)
+
+var nodeNetworks = []string{"10.99.0.16/28", "10.99.0.32/27", "10.99.0.64/26", "10.99.0.128/25", "10.99.1.0/24", "10.99.2.0/23"}
+
+// nodeAddress returns the address of a node by its index.
+func nodeAddress(i int) string { return address(masterCount + len(proxyNames) + i) }
+
+// dropRoute makes the host with an address silent: what is sent to it gets lost, without an answer.
+func dropRoute(ctx context.Context, address string) error {
+	return ip(ctx, nil, "route add blackhole "+address+"/32 table local")
 }
 
 // newNetwork connects n masters with the benchmark, whose own addresses are those of the API proxies.
@@ -71,7 +97,11 @@ func newNetwork(ctx context.Context, n int) (net *network, err error) {
 			return net, err
 		}
 	}
-	if err := ip(ctx, nil, "link set lo up", "link add br0 type bridge", "address add "+address(n)+"/16 dev br0", "address add "+address(n+1)+"/16 dev br0", "link set br0 up"); err != nil {
+	lines := []string{"link set lo up", "link add br0 type bridge", "address add " + address(n) + "/32 dev br0", "address add " + address(n+1) + "/32 dev br0", "link set br0 up", "route add " + nearHosts + " dev br0"}
+	for _, hosts := range nodeNetworks {
+		lines = append(lines, "route add local "+hosts+" dev lo")
+	}
+	if err := ip(ctx, nil, lines...); err != nil {
 		return net, err
 	}
 	for i := range n {
@@ -84,7 +114,7 @@ func newNetwork(ctx context.Context, n int) (net *network, err error) {
 		if err := ip(ctx, nil, fmt.Sprintf("link add v%d type veth peer name eth0 netns %d", i, holder.Process.Pid), fmt.Sprintf("link set v%d master br0 up", i)); err != nil {
 			return net, err
 		}
-		if err := ip(ctx, net.enter(i), "link set lo up", "address add "+address(i)+"/16 dev eth0", "link set eth0 up"); err != nil {
+		if err := ip(ctx, net.enter(i), "link set lo up", "address add "+address(i)+"/32 dev eth0", "link set eth0 up", "route add "+nearHosts+" dev eth0", "route add "+allHosts+" via "+address(n)); err != nil {
 			return net, err
 		}
 	}

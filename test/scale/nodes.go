@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,9 @@ const syncing = 24
 // nodes are the kubelets and kube-proxies of all nodes.
 type nodes struct {
 	all      []*node
+	masters  []*node // without watches; stage keeper has them
 	counters counters
+	alive    context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 	synced   atomic.Int64
@@ -26,7 +29,7 @@ type nodes struct {
 // address. They do not watch yet.
 func startNodes(ctx context.Context, p *plane, address string, n int) (*nodes, error) {
 	running, cancel := context.WithCancel(ctx)
-	ns := &nodes{cancel: cancel}
+	ns := &nodes{cancel: cancel, alive: running}
 	kubeProxy, err := p.tlsConfig("system:kube-proxy")
 	if err != nil {
 		return ns, err
@@ -42,6 +45,23 @@ func startNodes(ctx context.Context, p *plane, address string, n int) (*nodes, e
 		ns.running.Go(func() { one.live(one.alive) })
 	}
 	return ns, nil
+}
+
+// addMaster creates the Node of a master, which takes no pods, and starts its kubelet.
+func (ns *nodes) addMaster(ctx context.Context, p *plane, name, address string) error {
+	config, err := p.tlsConfig("system:node:"+name, "system:nodes")
+	if err != nil {
+		return err
+	}
+	o := nodeObject(name)
+	o["spec"] = object{"unschedulable": true}
+	if err := p.api().Do(ctx, http.MethodPost, "/api/v1/nodes", o, nil); err != nil {
+		return err
+	}
+	one := &node{name: name, kubelet: newClient(address, config, &ns.counters)}
+	ns.masters = append(ns.masters, one)
+	ns.running.Go(func() { one.live(ns.alive) })
+	return nil
 }
 
 // watch opens all watches, and returns when each has all objects.
@@ -115,6 +135,9 @@ var errTimeout = errors.New("timeout")
 func (ns *nodes) stop() {
 	ns.cancel()
 	ns.running.Wait()
+	for _, n := range ns.masters {
+		n.kubelet.http.CloseIdleConnections()
+	}
 	for _, n := range ns.all {
 		n.kubelet.http.CloseIdleConnections()
 		n.kubeProxy.http.CloseIdleConnections()

@@ -21,6 +21,7 @@ func page(r *results) (string, error) {
 	var b strings.Builder
 	err = tpl.Execute(&b, map[string]any{
 		"r": r, "runs": runTable(r.Runs), "proxy": proxyTable(r.Proxy), "inflight": inflightTable(r.Inflight), "restarts": restartTable(r.Restarts),
+		"keeperTimes": keeperTimes(r.Keeper), "keeperLoads": keeperLoads(r.Keeper),
 		"install": installTable(r.Install), "lines": strings.Join(closingLines(r), "\n"), "watches": watchesOfNode,
 	})
 	return b.String(), err
@@ -104,6 +105,37 @@ func restartTable(rows []restartRow) string {
 	return table([]string{"restarts", "nodes", "ready after s", "steady after s", "longest call ms", "failed calls", "TLS handshakes", "lists", "late Leases", "nodes NotReady"}, cells)
 }
 
+func keeperTimes(rows []keeperResult) string {
+	var cells [][]string
+	seconds := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	for _, r := range rows {
+		cells = append(cells, []string{
+			fmt.Sprintf("%d of %d", r.Dead, r.Nodes), fmt.Sprint(r.Pods), fmt.Sprint(r.Cleared), seconds(r.LastPod), fmt.Sprintf("%s / %s", seconds(r.ClearP50), seconds(r.ClearMax)),
+			fmt.Sprint(r.Purged), seconds(r.LastNode), fmt.Sprintf("%s / %s", seconds(r.PurgeFirst), seconds(r.PurgeMax)), fmt.Sprint(r.WithNode), fmt.Sprint(r.Failed), fmt.Sprint(r.Wrong),
+		})
+	}
+	return table([]string{"dead nodes", "pods", "force-deleted pods", "last one after s", "over the settings, median / last s", "purged nodes", "last one after s", "over the settings, first / last s", "pods that ended with their Node", "failed actions", "wrong actions"}, cells)
+}
+
+func keeperLoads(rows []keeperResult) string {
+	var cells [][]string
+	for _, r := range rows {
+		for _, phase := range []struct {
+			name  string
+			loads []keeperLoad
+		}{{"idle", r.Idle}, {"acting", r.Acting}} {
+			for i, l := range phase.loads {
+				who := "leader"
+				if i > 0 {
+					who = "another one"
+				}
+				cells = append(cells, []string{fmt.Sprint(r.Nodes), who, phase.name, fmt.Sprintf("%.2f %%", 100*l.Processors), fmt.Sprintf("%.0f", l.RSS), fmt.Sprintf("%.0f", l.MaxRSS), fmt.Sprintf("%.0f", l.Calls)})
+			}
+		}
+	}
+	return table([]string{"nodes", "keeper", "", "processor", "memory MB", "at most MB", "API calls per minute"}, cells)
+}
+
 func installTable(rows []installRow) string {
 	var cells [][]string
 	for _, r := range rows {
@@ -131,8 +163,8 @@ func (r *results) proxyRowOf(proxy, timeout string) (row proxyRow, ok bool) {
 	return row, ok
 }
 
-// closingLines returns the figures for scripts to parse. The processor time of API servers is in percent of one
-// processor.
+// closingLines returns the figures for scripts to parse. The processor times of API servers, and of the leading keeper
+// while it is idle, are in percent of one processor.
 func closingLines(r *results) []string {
 	var lines []string
 	short, ok := r.proxyRowOf("haproxy", "3s")
@@ -140,6 +172,15 @@ func closingLines(r *results) []string {
 	if ok && both {
 		lines = append(lines, fmt.Sprintf("scale nodes=%d pods=%d api_p99_ms=%.0f proxy3s_cpu=%.0f proxy10m_cpu=%.0f",
 			short.Nodes, r.pods(short.Nodes), long.P99, 100*short.Processors.API, 100*long.Processors.API))
+	}
+	if n := len(r.Keeper); n > 0 {
+		k := r.Keeper[n-1]
+		most := 0.0
+		for _, l := range k.Acting {
+			most = max(most, l.MaxRSS)
+		}
+		lines = append(lines, fmt.Sprintf("keeper nodes=%d dead=%d clear_max_s=%.0f purge_max_s=%.0f rss_mb=%.0f cpu=%.2f calls_per_min=%.0f",
+			k.Nodes, k.Dead, k.ClearMax, k.PurgeMax, most, 100*k.Idle[0].Processors, k.Idle[0].Calls))
 	}
 	for _, row := range r.Install {
 		lines = append(lines, fmt.Sprintf("install%d wall_s=%.1f rss_mb=%.0f sent_mb=%.0f", row.Hosts, row.Wall, row.RSS, row.Sent))

@@ -48,8 +48,11 @@ func TestClosingLines(t *testing.T) {
 		{Proxy: "haproxy", Timeout: "3s", Checks: 1, Nodes: 1000, Processors: parts{API: 1.5}},
 	})
 	r.addProxy([]proxyRow{{Proxy: "haproxy", Timeout: "3s", Checks: 1, Nodes: 100, Processors: parts{API: 0.2}}})
+	for _, nodes := range []int{1000, 20} {
+		r.addKeeper(&keeperResult{Nodes: nodes, Dead: 30, ClearMax: 14.6, PurgeMax: 450, Idle: []keeperLoad{{Processors: 0.0021, Calls: 17.6}}, Acting: []keeperLoad{{MaxRSS: 44}, {MaxRSS: 46.2}}})
+	}
 	got := closingLines(r)
-	want := []string{"scale nodes=1000 pods=10000 api_p99_ms=31 proxy3s_cpu=150 proxy10m_cpu=31", "install1000 wall_s=60.5 rss_mb=300 sent_mb=174"}
+	want := []string{"scale nodes=1000 pods=10000 api_p99_ms=31 proxy3s_cpu=150 proxy10m_cpu=31", "keeper nodes=1000 dead=30 clear_max_s=15 purge_max_s=450 rss_mb=46 cpu=0.21 calls_per_min=18", "install1000 wall_s=60.5 rss_mb=300 sent_mb=174"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -10,14 +10,15 @@ import (
 
 // results are the figures of the benchmark, as they are in its results file. Times are in seconds unless the name says otherwise.
 type results struct {
-	Runs           []runInfo     `json:"runs"`
-	Proxy          []proxyRow    `json:"proxy,omitempty"`
-	Inflight       []inflightRow `json:"inflight,omitempty"`
-	Restarts       []restartRow  `json:"restarts,omitempty"`
-	Rack           *rackResult   `json:"rack,omitempty"`
-	Leader         *leaderResult `json:"leader,omitempty"`
-	Install        []installRow  `json:"install,omitempty"`
-	InstallMachine string        `json:"install_machine,omitempty"`
+	Runs           []runInfo      `json:"runs"`
+	Proxy          []proxyRow     `json:"proxy,omitempty"`
+	Inflight       []inflightRow  `json:"inflight,omitempty"`
+	Restarts       []restartRow   `json:"restarts,omitempty"`
+	Rack           *rackResult    `json:"rack,omitempty"`
+	Leader         *leaderResult  `json:"leader,omitempty"`
+	Keeper         []keeperResult `json:"keeper,omitempty"`
+	Install        []installRow   `json:"install,omitempty"`
+	InstallMachine string         `json:"install_machine,omitempty"`
 }
 
 // runInfo describes a run that measured some of the stages.
@@ -74,4 +75,14 @@ func (r *results) addProxy(rows []proxyRow) {
 	r.Proxy = slices.DeleteFunc(r.Proxy, func(old proxyRow) bool { return old.Nodes == rows[0].Nodes })
 	r.Proxy = append(r.Proxy, rows...)
 	slices.SortStableFunc(r.Proxy, func(a, b proxyRow) int { return a.Nodes - b.Nodes })
+}
+
+// addKeeper replaces the row of as many nodes.
+func (r *results) addKeeper(row *keeperResult) {
+	if row == nil {
+		return
+	}
+	r.Keeper = slices.DeleteFunc(r.Keeper, func(old keeperResult) bool { return old.Nodes == row.Nodes })
+	r.Keeper = append(r.Keeper, *row)
+	slices.SortStableFunc(r.Keeper, func(a, b keeperResult) int { return a.Nodes - b.Nodes })
 }

@@ -69,10 +69,12 @@ func (b *benchmark) startSite(ctx context.Context, dir string) (s *site, err err
 		return s, err
 	}
 	s.log(began, fmt.Sprintf("%d pods run on %d nodes", b.pods, b.nodes))
-	if err := s.nodes.watch(ctx); err != nil {
-		return s, err
+	if b.wantsWatches() {
+		if err := s.nodes.watch(ctx); err != nil {
+			return s, err
+		}
+		s.log(began, fmt.Sprintf("%d watches are open", s.nodes.watches()))
 	}
-	s.log(began, fmt.Sprintf("%d watches are open", s.nodes.watches()))
 	s.prober, err = startProber(ctx, s.plane, s.proxy.address)
 	return s, err
 }
@@ -232,3 +234,8 @@ func milliseconds(all []time.Duration, p float64) float64 {
 
 // wants reports whether a stage is to run.
 func (o options) wants(stage string) bool { return slices.Contains(o.stages, stage) }
+
+// wantsWatches reports whether a stage measures what the watches of nodes cost. The keeper does not depend on them.
+func (o options) wantsWatches() bool {
+	return slices.ContainsFunc(o.stages, func(stage string) bool { return stage != "keeper" })
+}

@@ -48,3 +48,32 @@ func groupTimes() (map[int]time.Duration, error) {
 	}
 	return times, nil
 }
+
+// processMemory returns the resident memory of a process, now and at most since its start, in MB (proc_pid_status(5):
+// VmRSS and VmHWM, in KiB).
+func processMemory(pid int) (now, most float64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	return parseMemory(string(text))
+}
+
+func parseMemory(status string) (now, most float64, err error) {
+	for _, field := range []struct {
+		name string
+		into *float64
+	}{{"VmRSS:", &now}, {"VmHWM:", &most}} {
+		_, rest, ok := strings.Cut(status, field.name)
+		words := strings.Fields(rest)
+		if !ok || len(words) < 2 || words[1] != "kB" {
+			return 0, 0, fmt.Errorf("%q has no %s", status, field.name)
+		}
+		kib, err := strconv.Atoi(words[0])
+		if err != nil {
+			return 0, 0, err
+		}
+		*field.into = float64(kib) / 1024
+	}
+	return now, most, nil
+}

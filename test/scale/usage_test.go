@@ -14,3 +14,13 @@ func TestProcessTime(t *testing.T) {
 		t.Error("a short line is not an error")
 	}
 }
+
+func TestParseMemory(t *testing.T) {
+	now, most, err := parseMemory("Name:\tkeeper\nVmHWM:\t   40960 kB\nVmRSS:\t   30720 kB\n")
+	if err != nil || now != 30 || most != 40 {
+		t.Errorf("got %g, %g, %v", now, most, err)
+	}
+	if _, _, err := parseMemory("Name:\tkthreadd\n"); err == nil {
+		t.Error("a process without memory is not an error")
+	}
+}
