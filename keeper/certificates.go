@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"deployer/keeper/actionlog"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/maintenance/leases"
@@ -83,7 +84,7 @@ func (k *Keeper) renewCertificates(ctx context.Context, file config.File, host w
 	}
 	k.own.stale.at, k.renewals.failed = time.Time{}, ""
 	switch result := k.done[len(k.done)-1].Result; result {
-	case status.ResultDone, status.ResultDryRun:
+	case actionlog.ResultDone, actionlog.ResultDryRun:
 		if leased {
 			_ = k.takeRenewalLease(ctx, file.Host, time.Second) // the least duration: it is free again
 		}

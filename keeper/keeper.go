@@ -10,6 +10,7 @@ import (
 
 	"deployer/engine/agent/statedir"
 	"deployer/keeper/access"
+	"deployer/keeper/actionlog"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/observe"
@@ -38,7 +39,8 @@ type Keeper struct {
 	election *election
 	nodes    *observe.NodeWatch // nil while another keeper leads
 	history  decide.History
-	done     []status.Done
+	log      *actionlog.Log
+	done     []actionlog.Entry // the last actions, the newest last
 	profiles profiles
 	own      own
 	renewals renewals
@@ -60,11 +62,15 @@ func New(o Options) *Keeper {
 	if o.Dial == nil {
 		o.Dial = access.Dial
 	}
-	return &Keeper{options: o, lock: statedir.Open(o.StateDir).RunLock(), metrics: report.NewMetrics(), history: decide.History{}, interval: firstInterval}
+	return &Keeper{
+		options: o, lock: statedir.Open(o.StateDir).RunLock(), log: actionlog.In(o.StateDir), metrics: report.NewMetrics(),
+		history: decide.History{}, interval: firstInterval,
+	}
 }
 
 // Run works until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
+	k.loadDone()
 	stopServer := func() {}
 	defer func() { stopServer() }()
 	address := ""

@@ -23,6 +23,7 @@ import (
 
 	"deployer/engine/agent/statedir"
 	"deployer/engine/lock"
+	"deployer/keeper/actionlog"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/status"
@@ -155,7 +156,7 @@ func TestKeeperClears(t *testing.T) {
 		t.Fatalf("the pod of the dead node stays; writes %q", c.api.Writes())
 	}
 	s := c.reported()
-	if len(s.Done) != 1 || s.Done[0].Action != "ForceDeletePod" || s.Done[0].Object != "Pod default/once-0" || s.Done[0].Result != status.ResultDone || !s.Leader || s.Nodes != 3 {
+	if len(s.Done) != 1 || s.Done[0].Action != "ForceDeletePod" || s.Done[0].Object != "Pod default/once-0" || s.Done[0].Result != actionlog.ResultDone || !s.Leader || s.Nodes != 3 {
 		t.Errorf("%+v", s)
 	}
 	if d := c.condition("Degraded"); d.Status != world.True || d.Reason != "NodeUnknown" {
@@ -176,7 +177,7 @@ func TestKeeperDoesNothing(t *testing.T) {
 		why      string // in condition Available; empty: the keeper acts
 		done     string // result of the action that it did not do
 	}{
-		"dry run": {"dry_run: true", func(*cluster) {}, "", status.ResultDryRun},
+		"dry run": {"dry_run: true", func(*cluster) {}, "", actionlog.ResultDryRun},
 		"paused": {"", func(c *cluster) {
 			c.api.Put("/api/v1/namespaces/kube-system/configmaps/deployer-keeper", map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 				"metadata": map[string]any{"namespace": "kube-system", "name": "deployer-keeper"}, "data": map[string]any{"pause": `{"by": "ann@desk", "since": "2026-11-28T03:00:00Z", "reason": "migration"}`}})

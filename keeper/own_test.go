@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"deployer/keeper/actionlog"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/maintenance/leases"
 	"deployer/keeper/maintenance/profile"
-	"deployer/keeper/status"
 )
 
 // missing is a certificate that does not exist and that no authority can sign here.
 const missing = "{name: admin, authority: cluster, cn: admin, usages: [client], cert_path: /pki/admin.crt, key_path: /pki/admin.key, ca_path: /pki/ca.crt}"
 
 // renewals returns the renewals that the keeper has tried.
-func (c *cluster) renewals() (out []status.Done) {
+func (c *cluster) renewals() (out []actionlog.Entry) {
 	for _, d := range c.done {
 		if d.Action == string(decide.RenewCertificates) {
 			out = append(out, d)
@@ -54,7 +54,7 @@ func TestRenewalFails(t *testing.T) {
 		c.pass1()
 	}
 	done := c.renewals()
-	if len(done) != 1 || done[0].Object != "Node m1" || !strings.Contains(done[0].Why, "admin: key /pki/admin.key: it does not exist") || done[0].Result == status.ResultDone {
+	if len(done) != 1 || done[0].Object != "Node m1" || !strings.Contains(done[0].Why, "admin: key /pki/admin.key: it does not exist") || done[0].Result == actionlog.ResultDone {
 		t.Fatalf("%+v, want one renewal that failed", done)
 	}
 	if reasons := c.reasons(); !slices.Contains(reasons, decide.RenewalFailed) || !slices.Contains(reasons, decide.CertificateWrong) {
@@ -86,7 +86,7 @@ func TestRenewalWaits(t *testing.T) {
 				"metadata": map[string]any{"namespace": "kube-system", "name": "deployer-keeper"}, "data": map[string]any{"pause": `{"by": "ann@desk", "since": "2026-11-28T03:00:00Z"}`}})
 		}, ""},
 		"off":     {"certificates: {renew: false}", func(*cluster) {}, ""},
-		"dry run": {"dry_run: true", func(*cluster) {}, status.ResultDryRun},
+		"dry run": {"dry_run: true", func(*cluster) {}, actionlog.ResultDryRun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newCluster(t, c.settings, missing)

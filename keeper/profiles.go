@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -24,13 +23,14 @@ type profiles struct {
 	read    map[string]string // contents of the files, by path
 	bad     []decide.Problem  // what is wrong with the files
 	nextOne map[string]time.Time
-	said    map[string]string // the last event by node and profile: some are repeated at each pass
+	notices notices
 }
 
 // passProfiles makes a pass of the maintenance of nodes that is due, while this keeper leads and may act.
 func (k *Keeper) passProfiles(ctx context.Context, file config.File) []decide.Problem {
 	p := &k.profiles
 	p.load(file)
+	p.notices.begin(time.Now())
 	problems := slices.Clone(p.bad)
 	run := func(what, path string, interval time.Duration, pass func(context.Context) error) {
 		if now := time.Now(); now.Before(p.nextOne[path]) {
@@ -46,23 +46,15 @@ func (k *Keeper) passProfiles(ctx context.Context, file config.File) []decide.Pr
 	}
 	if c := p.maintenance; c != nil {
 		c.Client = k.access.Kube
-		c.Record = func(e maintenance.Event) { p.log(k.options.Log, e.Node.Name+"/"+e.Profile, e.String()) }
+		c.Record = func(e maintenance.Event) { k.recordOfNode(ctx, file.Host, ofProfile(e)) }
 		run("maintenance profiles", file.Keeper.Profiles, c.Config.Interval, c.Pass)
 	}
 	if c := p.replacement; c != nil {
 		c.Client = k.access.Kube
-		c.Record = func(e replace.Event) { p.log(k.options.Log, e.Node.Name, e.String()) }
+		c.Record = func(e replace.Event) { k.recordOfNode(ctx, file.Host, ofReplacement(e)) }
 		run("replacement of nodes", file.Keeper.Replacement, time.Duration(c.Config.Intervals.Requeue), c.Pass)
 	}
 	return problems
-}
-
-// log writes an event unless it was the last one of the same node and profile.
-func (p *profiles) log(log *slog.Logger, of, text string) {
-	if p.said[of] != text {
-		p.said[of] = text
-		log.Info(text)
-	}
 }
 
 // load reads the files when their contents have changed. A controller stays when its file is replaced,
@@ -85,7 +77,7 @@ func (p *profiles) load(file config.File) {
 		return
 	}
 	maintained, replaced := p.maintenance, p.replacement
-	p.read, p.nextOne, p.said, p.maintenance, p.replacement = texts, map[string]time.Time{}, map[string]string{}, nil, nil
+	p.read, p.nextOne, p.notices, p.maintenance, p.replacement = texts, map[string]time.Time{}, notices{}, nil, nil
 	if text, there := texts[file.Keeper.Profiles]; there {
 		rules, err := maintenance.Load([]byte(text), file.Keeper.Profiles, os.LookupEnv, nil)
 		if err != nil {

@@ -45,7 +45,11 @@ func (k *Keeper) PurgeNode(ctx context.Context, name string, force bool) error {
 		return err
 	}
 	defer k.lock.Release()
-	return k.actor(connected, file).Do(ctx, decide.Action{Kind: decide.Purge, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: name}, Node: node, Why: "by hand"})
+	a := decide.Action{Kind: decide.Purge, Object: decide.NodeNamed(name), Node: node, Why: "by hand"}
+	a.Object.UID = node.UID
+	err = k.actor(connected, file).Do(ctx, a)
+	k.record(ctx, connected.Kube, file.Host, a.Objects(), entryOf(a, err))
+	return err
 }
 
 // purged returns the node with a name, and whether its host answers. One without a Node object must have a

@@ -9,10 +9,10 @@ import (
 	"deployer/engine/lock"
 	"deployer/keeper/access"
 	"deployer/keeper/act"
+	"deployer/keeper/actionlog"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/observe"
-	"deployer/keeper/report"
 	"deployer/keeper/status"
 	"deployer/keeper/world"
 )
@@ -193,27 +193,18 @@ func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
 		}}
 }
 
-// maxDone is the number of last actions in a status.
-const maxDone = 20
-
 // one does one action and reports it.
 func (k *Keeper) one(ctx context.Context, file config.File, actor act.Actor, a decide.Action) {
 	ctx, cancel := context.WithTimeoutCause(ctx, actionTimeout, fmt.Errorf("timeout after %s", actionTimeout))
 	defer cancel()
 	k.history.Forget(time.Now())
 	k.history[a.Key()] = time.Now()
-	done := status.Done{Time: time.Now().UTC(), Action: string(a.Kind), Object: a.Object.String(), Why: a.Why, Result: status.ResultDryRun}
-	if !file.Keeper.DryRun {
-		done.Result = status.ResultDone
-		if err := actor.Do(ctx, a); err != nil {
-			done.Result = err.Error()
-		}
+	var e actionlog.Entry
+	if file.Keeper.DryRun {
+		e = entryOf(a, nil)
+		e.Result = actionlog.ResultDryRun
+	} else {
+		e = entryOf(a, actor.Do(ctx, a))
 	}
-	k.options.Log.Info("action", "action", done.Action, "object", done.Object, "why", done.Why, "result", done.Result)
-	k.done = append(k.done, done)
-	k.done = k.done[max(0, len(k.done)-maxDone):]
-	k.metrics.Action(done)
-	if err := report.Event(ctx, k.access.Kube.WithRetryTimeout(-1), file.Host, a, done); err != nil {
-		k.options.Log.Warn("no event was written", "error", err)
-	}
+	k.record(ctx, k.access.Kube, file.Host, a.Objects(), e)
 }

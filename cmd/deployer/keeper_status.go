@@ -157,14 +157,14 @@ func keeperDetails(name string, s status.Status, now time.Time) (out []string) {
 
 // printDone prints the last actions of all keepers in the order of their times.
 func printDone(w io.Writer, keepers map[string]status.Status) error {
-	var all []status.Done
+	var all []actionlog.Entry
 	for _, s := range keepers {
 		all = append(all, s.Done...)
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortFunc(all, func(a, b status.Done) int { return a.Time.Compare(b.Time) })
+	slices.SortFunc(all, func(a, b actionlog.Entry) int { return a.Time.Compare(b.Time) })
 	fmt.Fprintln(w)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TIME\tACTION\tOBJECT\tRESULT\tWHY")

@@ -33,7 +33,9 @@ type Action struct {
 	Kind Kind
 	// Object is what the action is done to: a pod, a node, an object with replicas, or the etcd cluster.
 	Object Object
-	Node   world.Node // of Purge
+	// Hosts are those whose members of etcd Defragment and FreeSpace rewrite.
+	Hosts []string
+	Node  world.Node // of Purge
 	// Replicas is the number that Scale sets.
 	Replicas int
 	// Policy is the index of the setting that the action follows, of Scale and Patch.
@@ -67,6 +69,19 @@ func (o Object) String() string {
 
 // String describes the action in one line.
 func (a Action) String() string { return fmt.Sprintf("%s %s: %s", a.Kind, a.Object, a.Why) }
+
+// Objects returns the objects of Kubernetes that the action is about. etcd is none: these are the nodes of its
+// members.
+func (a Action) Objects() []Object {
+	if a.Object != etcdObject {
+		return []Object{a.Object}
+	}
+	out := make([]Object, len(a.Hosts))
+	for i, host := range a.Hosts {
+		out[i] = NodeNamed(host)
+	}
+	return out
+}
 
 // Key identifies what the action is done to; equal keys are the same work.
 func (a Action) Key() string {
@@ -131,6 +146,9 @@ func podObject(p world.Pod) Object {
 func nodeObject(n world.Node) Object {
 	return Object{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}
 }
+
+// NodeNamed returns a node of which only the name is known.
+func NodeNamed(name string) Object { return Object{APIVersion: "v1", Kind: "Node", Name: name} }
 
 // short formats a duration to the second.
 func short(d time.Duration) string { return d.Round(time.Second).String() }

@@ -25,7 +25,7 @@ func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
 		case down != "":
 			d.block(what, "etcd on %s does not serve, and another member does not answer while it is defragmented", down)
 		default:
-			d.do(Action{Kind: FreeSpace, Object: etcdObject, Why: "its database is full, and it refuses writes"})
+			d.do(Action{Kind: FreeSpace, Object: etcdObject, Hosts: memberHosts(w.Etcd), Why: "its database is full, and it refuses writes"})
 		}
 		return d
 	}
@@ -37,8 +37,18 @@ func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
 		d.block("defragment etcd", "cluster.keeper.etcd.defragment is false: run deployer etcd defrag")
 		return d
 	}
-	d.do(Action{Kind: Defragment, Object: etcdObject, Why: "much of the files holds no data on " + strings.Join(order, ", ")})
+	d.do(Action{Kind: Defragment, Object: etcdObject, Hosts: order, Why: "much of the files holds no data on " + strings.Join(order, ", ")})
 	return d
+}
+
+// memberHosts returns the hosts of the inventory with a member of etcd.
+func memberHosts(e world.Etcd) (out []string) {
+	for _, m := range e.Members {
+		if m.Host != "" && m.Listed {
+			out = append(out, m.Host)
+		}
+	}
+	return out
 }
 
 // Problem is a state that a person should know.

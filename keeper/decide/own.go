@@ -40,7 +40,7 @@ func Renewal(s cluster.KeeperCertificatesSpec, host string, own world.Own, l Lif
 	case !*s.Renew:
 		d.block("renew certificates of "+host, "cluster.keeper.certificates.renew is false: run deployer certs renew")
 	default:
-		d.do(Action{Kind: RenewCertificates, Object: Object{APIVersion: "v1", Kind: "Node", Name: host}, Certificates: names, Why: strings.Join(why, "; ")})
+		d.do(Action{Kind: RenewCertificates, Object: NodeNamed(host), Certificates: names, Why: strings.Join(why, "; ")})
 	}
 	return d
 }

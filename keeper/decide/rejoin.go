@@ -61,7 +61,7 @@ func Rejoin(s cluster.KeeperEtcdSpec, host string, lost string, since time.Time,
 		return d // EtcdMemberDown or EtcdMemberMissing says that it does not serve
 	}
 	m := w.Etcd.Members[memberOf(host, w.Etcd)]
-	a := Action{Kind: RejoinEtcd, Object: Object{APIVersion: "v1", Kind: "Node", Name: host}, Why: fmt.Sprintf("%s since %s", lost, short(w.Now.Sub(since)))}
+	a := Action{Kind: RejoinEtcd, Object: NodeNamed(host), Why: fmt.Sprintf("%s since %s", lost, short(w.Now.Sub(since)))}
 	if a.Finish = m.Learner && m.Answers; m.Listed && !a.Finish {
 		a.Member = m.ID
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"deployer/keeper/actionlog"
 	"deployer/keeper/decide"
 	"deployer/keeper/status"
 	"deployer/keeper/world"
@@ -33,7 +34,7 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry:  prometheus.NewRegistry(),
-		actions:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "deployer_keeper_actions_total", Help: "Actions by kind and result: done, dry-run, failed."}, []string{"action", "result"}),
+		actions:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "deployer_keeper_actions_total", Help: "Actions by kind and result: done, dry-run, in-progress, failed."}, []string{"action", "result"}),
 		passes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "deployer_keeper_passes_total", Help: "Passes by result: ok, failed."}, []string{"result"}),
 		duration:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "deployer_keeper_pass_seconds", Help: "Duration of the last pass."}),
 		condition: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "deployer_keeper_condition", Help: "1 when the condition is True."}, []string{"type"}),
@@ -91,15 +92,17 @@ func (t countingTransport) CloseIdleConnections() {
 }
 
 // Action counts an action.
-func (m *Metrics) Action(d status.Done) {
+func (m *Metrics) Action(e actionlog.Entry) {
 	result := "failed"
-	switch d.Result {
-	case status.ResultDone:
+	switch e.Result {
+	case actionlog.ResultDone:
 		result = "done"
-	case status.ResultDryRun:
+	case actionlog.ResultDryRun:
 		result = "dry-run"
+	case actionlog.ResultInProgress:
+		result = "in-progress"
 	}
-	m.actions.WithLabelValues(d.Action, result).Inc()
+	m.actions.WithLabelValues(e.Action, result).Inc()
 }
 
 // Pass sets the values of a pass.

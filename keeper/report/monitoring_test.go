@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"deployer/keeper/actionlog"
 	"deployer/keeper/decide"
 	"deployer/keeper/status"
 	"deployer/keeper/world"
@@ -19,7 +20,7 @@ import (
 func served(t *testing.T) map[string]bool {
 	t.Helper()
 	m := NewMetrics()
-	m.Action(status.Done{Action: "Scale", Result: status.ResultDone})
+	m.Action(actionlog.Entry{Action: "Scale", Result: actionlog.ResultDone})
 	m.Pass(status.Status{
 		Conditions: []decide.Condition{{Type: "Degraded", Status: world.True}}, Problems: []decide.Problem{{Reason: decide.NodeUnknown}},
 	}, time.Second, false)

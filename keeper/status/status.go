@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"deployer/keeper/actionlog"
 	"deployer/keeper/decide"
 	"deployer/tasks/control/kube"
 )
@@ -34,19 +35,10 @@ type Status struct {
 	Nodes      int                `json:"nodes,omitempty"`
 	Conditions []decide.Condition `json:"conditions"`
 	Problems   []decide.Problem   `json:"problems,omitempty"`
-	Done       []Done             `json:"done,omitempty"` // the last actions, the newest last
+	Done       []actionlog.Entry  `json:"done,omitempty"` // the last actions, the newest last
 
 	// Snapshots are the times of the newest scheduled snapshots on the host, by the name of the etcd cluster.
 	Snapshots map[string]time.Time `json:"snapshots,omitempty"`
-}
-
-// Done is an action with its outcome.
-type Done struct {
-	Time   time.Time `json:"time"`
-	Action string    `json:"action"`
-	Object string    `json:"object"`
-	Why    string    `json:"why"`
-	Result string    `json:"result"` // done, would be done (dry run), or the error
 }
 
 // Pause is the wish of a person that the keepers do nothing.
@@ -140,9 +132,3 @@ func apply(ctx context.Context, c *kube.Client, manager string, data map[string]
 	_, err := c.Apply(ctx, object, manager, true, false)
 	return err
 }
-
-// The results of actions; any other is an error.
-const (
-	ResultDone   = "done"
-	ResultDryRun = "would be done"
-)

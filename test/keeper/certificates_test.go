@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"deployer/cluster"
+	"deployer/keeper/actionlog"
 	"deployer/keeper/decide"
-	"deployer/keeper/status"
 	"deployer/test/harness"
 	"deployer/test/lab/plan"
 )
@@ -64,18 +64,18 @@ func (s *site) renewed(until time.Time) {
 	}
 	s.fresh()
 	state, _ := s.state()
-	var all []status.Done
+	var all []actionlog.Entry
 	for _, host := range masters {
-		of := slices.DeleteFunc(slices.Clone(state.Keepers[host].Done), func(d status.Done) bool { return d.Action != string(decide.RenewCertificates) })
+		of := slices.DeleteFunc(slices.Clone(state.Keepers[host].Done), func(d actionlog.Entry) bool { return d.Action != string(decide.RenewCertificates) })
 		if len(of) == 0 {
 			s.T.Errorf("the keeper of %s renewed nothing", host)
 		}
 		all = append(all, of...)
 	}
-	slices.SortFunc(all, func(a, b status.Done) int { return a.Time.Compare(b.Time) })
+	slices.SortFunc(all, func(a, b actionlog.Entry) int { return a.Time.Compare(b.Time) })
 	for _, d := range all {
 		s.T.Logf("%s %s: %s: %s", d.Time.Format(time.TimeOnly), d.Object, d.Why, d.Result)
-		if d.Result != status.ResultDone {
+		if d.Result != actionlog.ResultDone {
 			s.T.Errorf("%s: %s", d.Object, d.Result)
 		}
 	}

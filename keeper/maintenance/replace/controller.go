@@ -29,8 +29,22 @@ type Controller struct {
 	Record func(Event)
 }
 
+// EventKind is the kind of an [Event].
+type EventKind string
+
+// The kinds of events.
+const (
+	Outdated   EventKind = "outdated"    // the label says that the kubelet needs an update
+	Begun      EventKind = "begun"       // the node is cordoned, to be replaced
+	InProgress EventKind = "in-progress" // pods are left on the node
+	Replaced   EventKind = "replaced"    // its Node is deleted
+	Cancelled  EventKind = "cancelled"
+	Failed     EventKind = "failed"
+)
+
 // Event is something that happened to a node.
 type Event struct {
+	Kind EventKind
 	Node *corev1.Node
 	Text string
 	Err  error // of a failure; nil otherwise
@@ -64,7 +78,7 @@ func (c *Controller) Pass(ctx context.Context) error {
 			func() error { return c.replace(ctx, node) },
 		} {
 			if err := step(); err != nil {
-				c.record(Event{Node: node, Err: err})
+				c.record(Event{Kind: Failed, Node: node, Err: err})
 				errs = append(errs, fmt.Errorf("node %s: %w", node.Name, err))
 			}
 		}
@@ -96,7 +110,7 @@ func (c *Controller) label(ctx context.Context, node *corev1.Node, server string
 		return nil
 	}
 	if _, err = nodes.Patch(ctx, c.Client, node, func(n *corev1.Node) { n.Labels = with(n.Labels, UpdateLabel, value) }); err == nil && update {
-		c.record(Event{Node: node, Text: fmt.Sprintf("the kubelet is %s, the API server %s", node.Status.NodeInfo.KubeletVersion, server)})
+		c.record(Event{Kind: Outdated, Node: node, Text: fmt.Sprintf("the kubelet is %s, the API server %s", node.Status.NodeInfo.KubeletVersion, server)})
 	}
 	return err
 }
@@ -158,7 +172,7 @@ func (c *Controller) begin(ctx context.Context, node *corev1.Node) error {
 	if err != nil {
 		return err
 	}
-	c.record(Event{Node: marked, Text: "cordoned, to be replaced"})
+	c.record(Event{Kind: Begun, Node: marked, Text: "cordoned, to be replaced"})
 	return c.proceed(ctx, marked, m)
 }
 
@@ -180,7 +194,7 @@ func (c *Controller) proceed(ctx context.Context, node *corev1.Node, m mark) err
 		return err
 	}
 	if left != "" {
-		c.record(Event{Node: node, Text: left})
+		c.record(Event{Kind: InProgress, Node: node, Text: left})
 		return nil
 	}
 	if err := c.runHook(ctx, node); err != nil {
@@ -192,7 +206,7 @@ func (c *Controller) proceed(ctx context.Context, node *corev1.Node, m mark) err
 	if err := c.Client.Delete(ctx, kube.NodeKind(), "", node.Name, -1); err != nil {
 		return fmt.Errorf("deleting the Node, after the hook: %w", err)
 	}
-	c.record(Event{Node: node, Text: "drained, given to the replace hook and deleted"})
+	c.record(Event{Kind: Replaced, Node: node, Text: "drained, given to the replace hook and deleted"})
 	return nil
 }
 
@@ -228,7 +242,7 @@ func (c *Controller) cancel(ctx context.Context, node *corev1.Node, m mark) erro
 		}
 	})
 	if err == nil {
-		c.record(Event{Node: node, Text: "the replacement was cancelled: label " + DeleteLabel + " is gone"})
+		c.record(Event{Kind: Cancelled, Node: node, Text: "the replacement was cancelled: label " + DeleteLabel + " is gone"})
 	}
 	return err
 }
