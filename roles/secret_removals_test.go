@@ -25,6 +25,8 @@ func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 		"/etc/cni/net.d/10-calico.conflist",
 		"/etc/deployer/former-network-plugin",
 		"/usr/local/bin/deployer-keeper",
+		"/var/lib/deployer/keeper-actions.jsonl",
+		"/var/lib/deployer/keeper-actions.jsonl.1",
 		"/var/lib/deployer/reboot.json",
 		"/var/lib/deployer/reboot.json.lock",
 		"{{ node_work.state_files }}", // the states of the kubelet's managers of CPUs and memory

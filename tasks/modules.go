@@ -31,6 +31,7 @@ import (
 	"deployer/tasks/httpcheck"
 	"deployer/tasks/identity"
 	"deployer/tasks/image"
+	"deployer/tasks/keeperactions"
 	"deployer/tasks/kernel"
 	"deployer/tasks/mount"
 	"deployer/tasks/networkstate"
@@ -93,6 +94,7 @@ func Modules() []engine.Kind {
 		{Name: "http_check", Doc: "Requests URLs and compares the responses; the output has one row per check.", New: func() any { return &httpcheck.Checks{} }},
 		{Name: "image", Doc: "Keeps catalogued images in containerd.", New: func() any { return &image.Image{} }},
 		{Name: "image_import", Doc: "Imports image archives from blobs into containerd; the module image becomes this one.", Internal: true, New: func() any { return &image.Import{} }},
+		{Name: "keeper_actions", Doc: "Reads the last actions of the host's keeper.", Internal: true, New: func() any { return &keeperactions.Read{} }},
 		{Name: "kernel_module", Doc: "Loads kernel modules, now and at each boot.", New: func() any { return &kernel.Modules{} }},
 		{Name: "line", Doc: "Manages one line of a file.", New: func() any { return &edit.Line{} }},
 		{Name: "link", Doc: "Manages a symbolic link.", New: func() any { return &file.Link{} }},

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,6 +26,7 @@ those of Kubernetes' operators: Available says whether it acts, Progressing what
 now, Degraded what is wrong with the cluster.
 
 The keepers write this to ConfigMap kube-system/deployer-keeper, which kubectl shows, too.
+What they did is also in a file of each master, so it is shown when the API does not answer.
 
 Exit code 5 means that a keeper is missing or old, or that one is Degraded.`,
 		Example: `  deployer keeper status
@@ -57,6 +57,9 @@ Exit code 5 means that a keeper is missing or old, or that one is Degraded.`,
 			case state == nil:
 				for _, h := range done.Broken() {
 					fmt.Fprintf(e.stderr, "%s: %s\n", h.Host, h.Failure.Message)
+				}
+				if err := printKeeperActions(e.stdout, found.Actions()); err != nil {
+					return err
 				}
 				return exitSilently(exitUnhealthy)
 			}
@@ -138,7 +141,7 @@ func printKeepers(w io.Writer, masters []string, state *runs.KeeperState, now ti
 	if len(details) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(details, "\n"))
 	}
-	return printDone(w, state.Keepers)
+	return addKeeperActions(w, state.Actions)
 }
 
 // keeperDetails returns what a person should know of one keeper.
@@ -153,23 +156,4 @@ func keeperDetails(name string, s status.Status, now time.Time) (out []string) {
 		out = append(out, fmt.Sprintf("%s: %s", p.Reason, p.Message))
 	}
 	return out
-}
-
-// printDone prints the last actions of all keepers in the order of their times.
-func printDone(w io.Writer, keepers map[string]status.Status) error {
-	var all []actionlog.Entry
-	for _, s := range keepers {
-		all = append(all, s.Done...)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortFunc(all, func(a, b actionlog.Entry) int { return a.Time.Compare(b.Time) })
-	fmt.Fprintln(w)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "TIME\tACTION\tOBJECT\tRESULT\tWHY")
-	for _, d := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", d.Time.UTC().Format("2006-01-02 15:04:05"), d.Action, d.Object, d.Result, d.Why)
-	}
-	return table.Flush()
 }

@@ -23,7 +23,7 @@ the run, readable by its owner only, and contains no secrets. The logs of the la
 The masters of a cluster, or the first hosts of a run without masters, keep a record
 of each run that changes hosts: its log without diffs. List and show read it with
 --from-hosts, and without that flag when this machine has no such run.`,
-	}, newRunsList(e), newRunsShow(e), newRunsTail(e), newRunsPurge(e))
+	}, newRunsList(e), newRunsShow(e), newRunsTail(e), newRunsKeeper(e), newRunsPurge(e))
 }
 
 // findRun returns the run whose id begins with the argument, or the last run.

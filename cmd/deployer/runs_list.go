@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"deployer/engine"
 	"deployer/operations"
+	"deployer/runs"
 	"deployer/runs/history"
 )
 
@@ -24,17 +27,19 @@ func newRunsList(e env) *cobra.Command {
 		Short: "List runs, newest first",
 		Long: `List shows the runs of this machine; -i limits the list to the runs of an inventory.
 With --from-hosts, or when this machine has no run, it adds the runs whose records
-hosts of the inventory keep, and shows where each run was found.`,
+hosts of the inventory keep, and shows where each run was found. Below the runs it then
+shows what the keepers of the cluster did, as runs keeper does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			selected := func(r *history.Entry) bool { return true }
 			if cmd.Flags().Changed("inventory") {
 				selected = o.OfInventory
 			}
-			known, err := o.open(cmd.Context(), newRunner(e), e, operations.AnyRun(selected))
+			runner, err := o.openFor(cmd.Context(), e, operations.AnyRun(selected))
 			if err != nil {
 				return err
 			}
+			known := runner.History
 			defer known.Close()
 			all, err := known.List()
 			if err != nil {
@@ -49,13 +54,27 @@ hosts of the inventory keep, and shows where each run was found.`,
 			if output == "json" {
 				return printJSON(e.stdout, rows)
 			}
-			return printRuns(e.stdout, rows, len(known.Asked) > 0)
+			asked := len(known.Asked) > 0
+			if err := printRuns(e.stdout, rows, asked); err != nil || !asked {
+				return err
+			}
+			return o.addKeeperActions(cmd.Context(), e, runner, limit)
 		},
 	}
 	o.flags(cmd)
 	outputFlag(cmd, &output, "table", "json")
 	cmd.Flags().IntVarP(&limit, "number", "n", 20, "maximum number of listed runs")
 	return cmd
+}
+
+// addKeeperActions prints what the keepers did below the runs, newest first. The list of runs does not fail with it.
+func (o historyOptions) addKeeperActions(ctx context.Context, e env, runner runs.Runner, number int) error {
+	actions, err := o.keeperActions(ctx, e, runner, number)
+	if err != nil {
+		fmt.Fprintf(e.stderr, "deployer: actions of the keepers: %v\n", err)
+	}
+	slices.Reverse(actions)
+	return addKeeperActions(e.stdout, actions)
 }
 
 // runRow is a run as `runs list` shows it.
