@@ -203,11 +203,15 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	if s.Purge.MinReadyMinions < 0 {
 		add(".purge.min_ready_minions", "%d: use 0 or more", s.Purge.MinReadyMinions)
 	}
-	for _, hook := range slices.Concat(s.Purge.PreRemove, s.Purge.PostRemove) {
-		if reason := checkKeeperHook(hook); reason != "" {
-			add(".purge", "hook %q: %s", hook.Name, reason)
+	checkHooks := func(section string, hooks []KeeperHookSpec) {
+		for _, hook := range hooks {
+			if reason := checkKeeperHook(hook); reason != "" {
+				add(section, "hook %q: %s", hook.Name, reason)
+			}
 		}
 	}
+	checkHooks(".purge", slices.Concat(s.Purge.PreRemove, s.Purge.PostRemove))
+	checkHooks(".post_add", s.PostAdd)
 	for i, stuck := range s.StuckContainers {
 		between(fmt.Sprintf(".stuck_containers[%d].for", i), stuck.For, 10*time.Second, 30*day)
 		if strings.TrimSpace(stuck.Selector) == "" {

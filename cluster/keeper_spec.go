@@ -10,6 +10,7 @@ type KeeperSpec struct {
 
 	Clear           KeeperClearSpec      `yaml:"clear" doc:"Pods of nodes that are gone."`
 	Purge           KeeperPurgeSpec      `yaml:"purge" doc:"Nodes that are gone for good."`
+	PostAdd         []KeeperHookSpec     `yaml:"post_add" doc:"Hooks for a node that has joined and is Ready, such as one that adds its disks to a storage cluster: once for each Node, not for nodes that there were before the first hook was set. When one fails, all are repeated after 5 minutes, then later and later, at most an hour apart. A hook must accept a node that it has had before."`
 	StuckContainers []StuckContainerSpec `yaml:"stuck_containers" doc:"Pods that are deleted when a container of theirs does not become ready again."`
 	Scale           []ScalePolicySpec    `yaml:"scale" doc:"Replicas of objects by the number of Ready nodes, such as a database that is highly available from three nodes on."`
 	Etcd            KeeperEtcdSpec       `yaml:"etcd" doc:"Care for the etcd cluster."`
@@ -119,6 +120,9 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 	k.Purge.PreRemove, k.Purge.PostRemove = hooksWithDefaults(k.Purge.PreRemove), hooksWithDefaults(k.Purge.PostRemove)
 	duration(&k.Reboots.EvictTimeout, 2*time.Minute)
 	duration(&k.Reboots.UnmountTimeout, time.Minute)
+	if len(k.PostAdd) > 0 {
+		k.PostAdd = hooksWithDefaults(k.PostAdd)
+	}
 	k.StuckContainers = append([]StuckContainerSpec{}, k.StuckContainers...)
 	for i := range k.StuckContainers {
 		duration(&k.StuckContainers[i].For, 5*time.Minute)

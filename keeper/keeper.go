@@ -45,6 +45,7 @@ type Keeper struct {
 	own      own
 	renewals renewals
 	lost     lost
+	postAdds postAdds
 	written  written
 
 	fullSince time.Time // when the keeper first saw that etcd is full; zero while it is not

@@ -70,6 +70,9 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w worl
 		k.options.Log.Error("the cluster cannot be observed", "error", err)
 		return outcome{idle: err.Error(), failed: true}
 	}
+	if err := k.observePostAdd(reads, file, &w); err != nil { // the rule does nothing then
+		k.options.Log.Error("hooks for nodes that join do not run", "error", err)
+	}
 	k.renew(leading, w)
 	k.readServed(reads, w.Nodes)
 	decision := decide.All(file.Keeper, w)
@@ -205,6 +208,9 @@ func (k *Keeper) one(ctx context.Context, file config.File, actor act.Actor, a d
 		e.Result = actionlog.ResultDryRun
 	} else {
 		e = entryOf(a, actor.Do(ctx, a))
+	}
+	if a.Kind == decide.PostAdd {
+		k.postAdds.note(a.Object.UID, e)
 	}
 	k.record(ctx, k.access.Kube, file.Host, a.Objects(), e)
 }

@@ -51,6 +51,8 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return a.Kube.DeletePod(ctx, pod(action.Object), nil)
 	case decide.Purge:
 		return a.purge(ctx, action)
+	case decide.PostAdd:
+		return a.postAdd(ctx, action)
 	case decide.Scale:
 		return a.patch(ctx, action.Object, map[string]any{"spec": map[string]any{"replicas": action.Replicas}})
 	case decide.Patch:

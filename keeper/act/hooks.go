@@ -6,7 +6,10 @@ import (
 	"fmt"
 
 	"deployer/cluster"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
 	"deployer/tasks/control/hook"
+	"deployer/tasks/control/kube"
 )
 
 // hookTarget is the node that a hook is about, as the body of a request.
@@ -36,6 +39,24 @@ func runHooks(ctx context.Context, hooks []cluster.KeeperHookSpec, t hookTarget)
 		if _, err := one.Run(ctx, []string{"DEPLOYER_NODE=" + t.Node, "DEPLOYER_ADDRESS=" + t.Address, "DEPLOYER_CLUSTER=" + t.Cluster, "DEPLOYER_PHASE=" + t.Phase}); err != nil {
 			return fmt.Errorf("hook %q of %s: %w", h.Name, t.Phase, err)
 		}
+	}
+	return nil
+}
+
+// postAdd runs the hooks for a node that joined, and marks it. The UID in the patch makes the API refuse it when
+// another Node has taken the name meanwhile.
+func (a Actor) postAdd(ctx context.Context, action decide.Action) error {
+	n := action.Node
+	target := hookTarget{Node: n.Name, Address: n.Address, Cluster: a.Cluster}
+	if err := runHooks(ctx, a.Settings.PostAdd, target.in("post_add")); err != nil {
+		return err
+	}
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{observe.PostAddAnnotation: n.UID}}})
+	if err != nil {
+		return err
+	}
+	if _, err := a.Kube.Patch(ctx, kube.NodeKind(), "", n.Name, text, Manager); err != nil {
+		return fmt.Errorf("the hooks of node %s have run; marking it: %w", n.Name, err)
 	}
 	return nil
 }

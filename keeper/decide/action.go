@@ -18,6 +18,7 @@ const (
 	ForceDelete Kind = "ForceDeletePod" // of a pod whose node is gone
 	Delete      Kind = "DeletePod"      // of a pod with a stuck container
 	Purge       Kind = "PurgeNode"
+	PostAdd     Kind = "RunPostAddHooks" // of a node that joined
 	Scale       Kind = "Scale"
 	Patch       Kind = "Patch"
 	Defragment  Kind = "DefragmentEtcd"
@@ -35,7 +36,7 @@ type Action struct {
 	Object Object
 	// Hosts are those whose members of etcd Defragment and FreeSpace rewrite.
 	Hosts []string
-	Node  world.Node // of Purge
+	Node  world.Node // of Purge and PostAdd
 	// Replicas is the number that Scale sets.
 	Replicas int
 	// Policy is the index of the setting that the action follows, of Scale and Patch.

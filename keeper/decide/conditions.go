@@ -14,7 +14,7 @@ func All(s cluster.KeeperSpec, w world.World) (d Decision) {
 	etcd := EtcdCare(s.Etcd, w)
 	full := w.Etcd.NoSpace && len(etcd.Actions) > 0
 	long := false
-	for _, part := range []Decision{Clear(s.Clear, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), etcd, PurgeOf(s.Purge, w)} {
+	for _, part := range []Decision{Clear(s.Clear, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), etcd, PurgeOf(s.Purge, w), PostAddOf(s.PostAdd, w)} {
 		d.Blocked = append(d.Blocked, part.Blocked...)
 		for _, a := range part.Actions {
 			if long || full && a.Kind != FreeSpace {
@@ -41,6 +41,7 @@ func Problems(s cluster.KeeperSpec, w world.World, d Decision) []Problem {
 		}
 	}
 	out = append(out, servedProblems(w)...)
+	out = append(out, postAddProblems(w)...)
 	return append(out, BlockedProblems(d)...)
 }
 

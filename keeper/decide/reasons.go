@@ -22,6 +22,7 @@ const (
 	HostDrift               = "HostDrift"
 	BadMaintenanceFile      = "BadMaintenanceFile"
 	MaintenanceFailed       = "MaintenanceFailed"
+	PostAddFailed           = "PostAddFailed"
 	NotDone                 = "Blocked"
 )
 
@@ -32,6 +33,6 @@ func Reasons() []string {
 		EtcdNoSpace, EtcdMemberUnknown, EtcdMemberMissing, EtcdMemberDown, EtcdLearner,
 		BackupOld, AddressMissing,
 		CertificateExpiring, CertificateExpired, CertificateWrong, AuthorityExpiring, RenewalFailed, HostNotObserved, HostDrift, NodeCertificateExpiring,
-		BadMaintenanceFile, MaintenanceFailed, NotDone,
+		BadMaintenanceFile, MaintenanceFailed, PostAddFailed, NotDone,
 	}
 }

@@ -19,16 +19,21 @@ import (
 // [world.Maintenance] as JSON.
 const MaintenanceAnnotation = "deployer/maintenance"
 
+// PostAddAnnotation is the annotation of a node for which the hooks of cluster.keeper.post_add have run: the UID of
+// the Node, so that a copy of its annotations does not count.
+const PostAddAnnotation = "deployer/post-add"
+
 // nodesPage is the number of nodes of one page: a Node has about 10 kB, most of it the list of images.
 const nodesPage = 100
 
 // node is the part of a Node that the keeper reads.
 type node struct {
 	Metadata struct {
-		Name            string
-		UID             string
-		ResourceVersion string
-		Annotations     map[string]string
+		Name              string
+		UID               string
+		ResourceVersion   string
+		CreationTimestamp time.Time
+		Annotations       map[string]string
 	}
 	Status struct {
 		Conditions []condition
@@ -87,7 +92,10 @@ func Node(ctx context.Context, c *kube.Client, name string) (n world.Node, found
 }
 
 func readNode(n *node) world.Node {
-	out := world.Node{Name: n.Metadata.Name, UID: n.Metadata.UID, Ready: world.Unknown, Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation])}
+	out := world.Node{
+		Name: n.Metadata.Name, UID: n.Metadata.UID, Created: n.Metadata.CreationTimestamp, Ready: world.Unknown,
+		Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation]), PostAdded: n.Metadata.Annotations[PostAddAnnotation] == n.Metadata.UID,
+	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" {
 			out.Ready, out.Since = c.Status, c.LastTransitionTime

@@ -132,3 +132,46 @@ func apply(ctx context.Context, c *kube.Client, manager string, data map[string]
 	_, err := c.Apply(ctx, object, manager, true, false)
 	return err
 }
+
+// postAddSince is the annotation of the ConfigMap with the time at which hooks for nodes that join were set.
+const postAddSince = "deployer/post-add-since"
+
+// PostAddSince returns the time from which on nodes that join get hooks; zero when there is none.
+func PostAddSince(ctx context.Context, c *kube.Client) (time.Time, error) {
+	object, err := c.Get(ctx, ConfigMapKind(), Namespace, Name)
+	if apierrors.IsNotFound(err) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading since when hooks run for nodes that join: %w", err)
+	}
+	text := object.GetAnnotations()[postAddSince]
+	if text == "" {
+		return time.Time{}, nil
+	}
+	since, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("annotation %s of ConfigMap %s/%s: %w", postAddSince, Namespace, Name, err)
+	}
+	return since, nil
+}
+
+// SetPostAddSince sets the time from which on nodes that join get hooks; a zero time removes it.
+func SetPostAddSince(ctx context.Context, c *kube.Client, since time.Time) error {
+	const manager = "deployer-keeper-post-add"
+	if since.IsZero() {
+		text, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{postAddSince: nil}}})
+		if err != nil {
+			return err
+		}
+		_, err = c.Patch(ctx, ConfigMapKind(), Namespace, Name, text, manager)
+		return err
+	}
+	annotations := map[string]any{postAddSince: since.UTC().Format(time.RFC3339)}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": Namespace, "name": Name, "annotations": annotations},
+	}}
+	_, err := c.Apply(ctx, object, manager, true, false)
+	return err
+}

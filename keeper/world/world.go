@@ -18,9 +18,11 @@ type World struct {
 	// Watched are the pods that a setting of stuck containers selects, by its index.
 	Watched [][]Pod
 	// Scaled are the objects that a scale policy selects, by its index.
-	Scaled  [][]Object
-	Etcd    Etcd
-	Backups []Backups
+	Scaled [][]Object
+	// PostAddSince is the time from which on nodes that join get hooks; zero while it is not known.
+	PostAddSince time.Time
+	Etcd         Etcd
+	Backups      []Backups
 	// RenewBefore is the remaining lifetime from which on certificates are renewed.
 	RenewBefore time.Duration
 }
@@ -98,12 +100,24 @@ type Node struct {
 	Etcd    bool   // its host has a member of etcd, by the inventory
 	Ready   Readiness
 	Since   time.Time // of the present status of Ready
+	Created time.Time
 	Reach   Reach
 	// Serves is the time until which the certificate that its kubelet serves is valid; zero when it is not
 	// known. Those of kube-proxy and the network are as old.
 	Serves time.Time
 	// Maintenance is the mark of node maintenance; nil without one.
 	Maintenance *Maintenance
+	// PostAdded is true when the hooks for a node that joined have run for it.
+	PostAdded bool
+	// PostAdd are the attempts that failed.
+	PostAdd Attempts
+}
+
+// Attempts are what a keeper remembers of an action that has failed and was not done since.
+type Attempts struct {
+	Failures int
+	Last     time.Time // of the last failure
+	Error    string    // its reason
 }
 
 // Maintenance is the mark of a node on which somebody works: until its end, pods of a node whose
