@@ -26,7 +26,7 @@ func (k *Keeper) loadDone() {
 // metrics, and as an event on each of the objects.
 func (k *Keeper) record(ctx context.Context, c *kube.Client, host string, objects []decide.Object, e actionlog.Entry) {
 	k.options.Log.Info("action", "action", e.Action, "object", e.Object, "why", e.Why, "result", e.Result)
-	k.done = append(k.done, e)
+	k.done = append(k.done, e.Short())
 	k.done = k.done[max(0, len(k.done)-maxDone):]
 	k.metrics.Action(e)
 	if e.Result != actionlog.ResultDryRun { // the file has what was done

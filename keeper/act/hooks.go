@@ -3,9 +3,12 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"deployer/cluster"
+	"deployer/engine"
+	"deployer/engine/sanitize"
 	"deployer/keeper/decide"
 	"deployer/keeper/observe"
 	"deployer/tasks/control/hook"
@@ -37,10 +40,22 @@ func runHooks(ctx context.Context, hooks []cluster.KeeperHookSpec, t hookTarget)
 			one.HTTP = &hook.Request{URL: h.URL, Headers: map[string]string{"Content-Type": "application/json"}, Body: string(body)}
 		}
 		if _, err := one.Run(ctx, []string{"DEPLOYER_NODE=" + t.Node, "DEPLOYER_ADDRESS=" + t.Address, "DEPLOYER_CLUSTER=" + t.Cluster, "DEPLOYER_PHASE=" + t.Phase}); err != nil {
-			return fmt.Errorf("hook %q of %s: %w", h.Name, t.Phase, err)
+			return fmt.Errorf("hook %q of %s: %w%s", h.Name, t.Phase, err, detail(err))
 		}
 	}
 	return nil
+}
+
+// maxDetail is the maximum length of the reason that a hook has printed, in bytes.
+const maxDetail = 200
+
+// detail returns the first line that a hook which failed has printed, for the end of a message.
+func detail(err error) string {
+	failure, ok := errors.AsType[*engine.Failure](err)
+	if !ok || failure.Detail == "" {
+		return ""
+	}
+	return ": " + sanitize.FirstLine(sanitize.Text(failure.Detail), maxDetail)
 }
 
 // postAdd runs the hooks for a node that joined, and marks it. The UID in the patch makes the API refuse it when

@@ -50,12 +50,17 @@ func (e Entry) Failed() bool {
 	return e.Result != ResultDone && e.Result != ResultDryRun && e.Result != ResultInProgress
 }
 
-// line returns the entry as a line, with long texts cut.
-func (e Entry) line() ([]byte, error) {
+// Short returns the entry with long texts cut.
+func (e Entry) Short() Entry {
 	for _, text := range []*string{&e.Action, &e.Object, &e.Why, &e.Result} {
 		*text = Cut(*text, maxField)
 	}
-	out, err := json.Marshal(e)
+	return e
+}
+
+// line returns the entry as a line.
+func (e Entry) line() ([]byte, error) {
+	out, err := json.Marshal(e.Short())
 	return append(out, '\n'), err
 }
 

@@ -58,6 +58,7 @@ func TestKeeper(t *testing.T) {
 	s.step("etcd is full", s.etcdFull)
 	s.step("a node dies", s.nodeDies)
 	s.step("the dead node leaves", s.nodeLeaves)
+	s.step("a node joins", s.nodeJoins)
 	s.step("the keeper is switched off", s.switchedOff)
 }
 
@@ -223,6 +224,21 @@ func (s *site) paused() {
 	})
 }
 
+// did returns what the keepers did, by deployer runs keeper, each as "ACTION OBJECT RESULT".
+func (s *site) did() []string {
+	s.T.Helper()
+	out := s.Deployer("runs", "keeper", "-n", "100", "-o", "json")
+	var actions []runs.KeeperAction
+	if err := json.Unmarshal([]byte(out.Stdout), &actions); err != nil {
+		s.T.Fatalf("deployer runs keeper: %v\n%s", err, out.All())
+	}
+	var list []string
+	for _, a := range actions {
+		list = append(list, a.Action+" "+a.Object+" "+a.Result)
+	}
+	return list
+}
+
 // leaderEnds kills the leader: another leads.
 func (s *site) leaderEnds() {
 	was := s.leader()
@@ -309,6 +325,12 @@ func (s *site) nodeDies() {
 		s.T.Errorf("the keepers did %q", done)
 	}
 	s.RequireTexts(s.Kubectl("m1", "get events -A --field-selector source=deployer-keeper"), "ForceDeletePod", "pod/once-0")
+	for _, m := range masters { // a keeper that starts anew knows what its host's keeper did
+		s.Shell(m, "systemctl restart deployer-keeper")
+	}
+	if list := s.did(); !slices.Contains(list, "ForceDeletePod Pod default/once-0 done") {
+		s.T.Errorf("deployer runs keeper lists %q", list)
+	}
 	if got := s.Kubectl("m1", "get nodes -o name"); !strings.Contains(got, "node/"+node) {
 		s.T.Errorf("purge is off, and the nodes are %s", got)
 	}
@@ -329,6 +351,13 @@ func (s *site) etcdFull() {
 		return nil
 	})
 	s.T.Logf("the keepers freed the database after %.0f s", time.Since(began).Seconds())
+	s.Eventually(time.Minute, "the nodes of the members have an event", func() error {
+		events := s.Kubectl("m1", "get events -n default --field-selector reason=FreeEtcdSpace")
+		if !strings.Contains(events, "node/m1") || !strings.Contains(events, "node/m2") || !strings.Contains(events, "node/m3") {
+			return errors.New(events)
+		}
+		return nil
+	})
 	s.Shell("m1", etcdctl+"del /deployer-test/filler")
 }
 
@@ -349,6 +378,7 @@ func (s *site) nodeLeaves() {
 	s.set(func(k map[string]any) {
 		k["purge"] = map[string]any{"enabled": true, "unreachable_for": unreachableFor.String(), "min_ready_minions": 3,
 			"pre_remove": []any{map[string]any{"name": "storage", "command": []any{"/root/hook"}}}, "post_remove": []any{map[string]any{"name": "power", "command": []any{"/root/hook"}}}}
+		k["post_add"] = []any{map[string]any{"name": "disks", "command": []any{"/root/hook"}}}
 	})
 	s.installMasters()
 	s.Eventually(8*time.Minute, "the minimum of minions keeps the node", func() error {
@@ -365,12 +395,40 @@ func (s *site) nodeLeaves() {
 		}
 		return nil
 	})
-	var hooks strings.Builder
-	for _, m := range masters {
-		hooks.WriteString(s.Shell(m, "cat /root/hooks 2>/dev/null || true"))
-	}
-	if got := strings.TrimSpace(hooks.String()); got != "pre_remove n3\npost_remove n3" {
+	if got := s.hooks(); got != "pre_remove n3\npost_remove n3" {
 		s.T.Errorf("the hooks ran as %q", got)
+	}
+	if list := s.did(); !slices.Contains(list, "PurgeNode Node n3 done") {
+		s.T.Errorf("deployer runs keeper lists %q", list)
+	}
+}
+
+// hooks returns what the hook of all masters wrote.
+func (s *site) hooks() string {
+	var out strings.Builder
+	for _, m := range masters {
+		out.WriteString(s.Shell(m, "cat /root/hooks 2>/dev/null || true"))
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// nodeJoins replaces the Node of a minion, as of a machine that joins anew: its hook runs once, and none ran for the
+// nodes that there were when hooks were set.
+func (s *site) nodeJoins() {
+	s.Kubectl("m1", "delete node n2")
+	s.Shell("n2", "systemctl restart kubelet")
+	s.RequireReady([]string{"n2"})
+	s.Eventually(2*time.Minute, "the hook has run for the node that joined", func() error {
+		if got := s.hooks(); !strings.HasSuffix(got, "post_add n2") {
+			return errors.New(got)
+		}
+		return nil
+	})
+	for range 4 { // passes
+		time.Sleep(5 * time.Second)
+		if got := s.hooks(); strings.Count(got, "post_add") != 1 {
+			s.T.Fatalf("the hooks ran as %q", got)
+		}
 	}
 }
 
@@ -379,7 +437,7 @@ func (s *site) switchedOff() {
 	s.set(func(k map[string]any) { k["enabled"] = false })
 	s.installMasters()
 	for _, m := range masters {
-		if left := s.Shell(m, "ls /etc/deployer/keeper.yaml /etc/systemd/system/deployer-keeper.service 2>/dev/null; pgrep -x deployer-keeper || true"); strings.TrimSpace(left) != "" {
+		if left := s.Shell(m, "ls /var/lib/deployer/keeper-actions.jsonl* /etc/deployer/keeper.yaml /etc/systemd/system/deployer-keeper.service 2>/dev/null; pgrep -x deployer-keeper || true"); strings.TrimSpace(left) != "" {
 			s.T.Errorf("%s has still %s", m, left)
 		}
 	}
