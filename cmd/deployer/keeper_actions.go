@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -12,7 +13,7 @@ import (
 )
 
 // keeperActions reads what the keepers of the inventory did: the newest actions, the oldest first. A host that gives
-// none is named on stderr. An inventory without keepers has none.
+// none is named on stderr; when none does, that is an error. An inventory without keepers has none.
 func (o historyOptions) keeperActions(ctx context.Context, e env, runner runs.Runner, number int) ([]runs.KeeperAction, error) {
 	none := []runs.KeeperAction{}
 	p, err := project.Load(o.Inventory, runner.Options)
@@ -28,8 +29,15 @@ func (o historyOptions) keeperActions(ctx context.Context, e env, runner runs.Ru
 	if err != nil {
 		return none, err
 	}
-	for _, h := range done.Broken() {
+	if done.Interrupted {
+		return none, exitSilently(exitInterrupted)
+	}
+	broken := done.Broken()
+	for _, h := range broken {
 		fmt.Fprintf(e.stderr, "deployer: actions of the keeper of %s: %s\n", h.Host, h.Failure.Message)
+	}
+	if len(broken) == len(done.Hosts) {
+		return none, errors.New("no master gives the actions of its keeper")
 	}
 	actions := found.Actions()
 	return actions[max(0, len(actions)-number):], nil

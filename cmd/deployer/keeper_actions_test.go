@@ -51,6 +51,6 @@ func TestKeeperActions(t *testing.T) {
 	out, _ = c.deployer(exitOK, "runs", "list", "--from-hosts")
 	requireTexts(t, out, "RUN", "KEEPER", "Node n3")
 	c.fleet.Hosts[0].Stop()
-	_, stderr := c.deployer(exitOK, "runs", "keeper")
+	_, stderr := c.deployer(exitFailed, "runs", "keeper")
 	requireTexts(t, stderr, "actions of the keeper of "+master)
 }

@@ -58,8 +58,10 @@ Exit code 5 means that a keeper is missing or old, or that one is Degraded.`,
 				for _, h := range done.Broken() {
 					fmt.Fprintf(e.stderr, "%s: %s\n", h.Host, h.Failure.Message)
 				}
-				if err := printKeeperActions(e.stdout, found.Actions()); err != nil {
-					return err
+				if actions := found.Actions(); output == "text" && len(actions) > 0 {
+					if err := printKeeperActions(e.stdout, actions); err != nil {
+						return err
+					}
 				}
 				return exitSilently(exitUnhealthy)
 			}
