@@ -16,11 +16,11 @@ const (
 	maxNotices = 50
 )
 
-// notices are what the keeper has said of nodes in maintenance, by what they are about. What looks after these
-// nodes says at each pass what still holds, of a thousand nodes.
+// notices are the reports about nodes in maintenance, by their subjects. The controllers of these nodes repeat at
+// each pass the ones that still hold, for a thousand nodes.
 type notices struct {
-	of   map[string]notice
-	left int // number that this pass may still report
+	of   map[string]notice // by subject: node, profile, action and instance
+	left int               // number that this pass may still report
 }
 
 type notice struct {
@@ -30,7 +30,7 @@ type notice struct {
 	seen     time.Time
 }
 
-// begin begins a pass. It forgets notices that nobody repeats.
+// begin begins a pass. It forgets notices that no pass of the last hour has repeated.
 func (n *notices) begin(now time.Time) {
 	n.left = maxNotices
 	if n.of == nil {
@@ -43,12 +43,12 @@ func (n *notices) begin(now time.Time) {
 	}
 }
 
-// forget forgets notices whose names begin with a text.
+// forget forgets the notices whose subjects begin with a text.
 func (n *notices) forget(prefix string) {
 	maps.DeleteFunc(n.of, func(about string, _ notice) bool { return strings.HasPrefix(about, prefix) })
 }
 
-// see returns whether a notice is new for the journal, and whether it is to be reported.
+// see reports whether a notice is new for the journal, and whether the keeper reports it now.
 func (n *notices) see(about, text string, now time.Time) (log, report bool) {
 	one, known := n.of[about]
 	log = !known || one.logged != text

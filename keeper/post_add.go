@@ -14,7 +14,7 @@ import (
 // postAdds is what a keeper remembers of hooks for nodes that join.
 type postAdds struct {
 	failed map[string]world.Attempts // by the UID of the Node
-	unset  bool                      // the time since when there are hooks is removed
+	unset  bool                      // no time is recorded, because there are no hooks
 }
 
 // observePostAdd adds to the world what the hooks for nodes that join need. The first keeper that leads with hooks

@@ -19,7 +19,7 @@ const (
 	changeState   = "ChangeMaintenanceState"
 	runTrigger    = "RunMaintenanceTrigger"
 	notify        = "NotifyOfMaintenance"
-	maintain      = "MaintainNode" // what no other of them is
+	maintain      = "MaintainNode" // failures that are of no trigger and no notification
 	replaceNode   = "ReplaceNode"
 	labelOutdated = "LabelOutdatedNode"
 )
@@ -32,7 +32,7 @@ type nodeEvent struct {
 	line     string // for the journal
 	// once is true for what happens once; other events are repeated at each pass while they hold.
 	once bool
-	// last is true for the end of something: if the same happens again, it is new.
+	// last is true when the events before it are history: those that come again are new.
 	last  bool
 	entry actionlog.Entry
 }
@@ -90,7 +90,7 @@ func ofReplacement(e replace.Event) nodeEvent {
 	return out
 }
 
-// recordOfNode reports an event of a node, unless an earlier pass has.
+// recordOfNode reports an event of a node, unless an earlier pass has reported it.
 func (k *Keeper) recordOfNode(ctx context.Context, host string, e nodeEvent) {
 	now := time.Now()
 	log, report := true, true

@@ -13,7 +13,8 @@ import (
 // maxDone is the number of last actions in a status.
 const maxDone = 20
 
-// loadDone reads the last actions of the former process on this host. Without them the keeper works as well.
+// loadDone reads the last actions of former processes on this host. A keeper that cannot read them has a status
+// without them.
 func (k *Keeper) loadDone() {
 	done, err := k.log.Last(maxDone)
 	if err != nil {
@@ -22,8 +23,8 @@ func (k *Keeper) loadDone() {
 	k.done = done
 }
 
-// record reports an action wherever people look for it: in the journal, the file of the host, the status, the
-// metrics, and as an event on each of the objects.
+// record reports an action: in the journal, the file of the host, the status and the metrics, and as an event on
+// each of the objects. A report that fails is in the journal, and stops none of the others.
 func (k *Keeper) record(ctx context.Context, c *kube.Client, host string, objects []decide.Object, e actionlog.Entry) {
 	k.options.Log.Info("action", "action", e.Action, "object", e.Object, "why", e.Why, "result", e.Result)
 	k.done = append(k.done, e.Short())
@@ -34,7 +35,7 @@ func (k *Keeper) record(ctx context.Context, c *kube.Client, host string, object
 			k.options.Log.Warn("the action is not in the file", "error", err)
 		}
 	}
-	// Also the event of an action that took all of its time.
+	// An action that took all of its time has an event, too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	for _, o := range objects {
