@@ -105,6 +105,9 @@ var brokenClusters = []struct {
 	{"keeper without a hook", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Keeper.Purge.PreRemove = []cluster.KeeperHookSpec{{Name: "storage"}}
 	}, "bad-keeper cluster.keeper.purge", "want command or url"},
+	{"keeper with a hook of two kinds", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.PostAdd = []cluster.KeeperHookSpec{{Name: "x", Command: []string{"x"}, URL: "https://x.example"}}
+	}, "bad-keeper cluster.keeper.post_add", "want command or url"},
 	{"keeper for all pods", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Keeper.StuckContainers = []cluster.StuckContainerSpec{{Namespace: "default", Container: "db"}}
 	}, "bad-keeper cluster.keeper.stuck_containers[0].selector", "name labels"},
