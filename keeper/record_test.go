@@ -52,7 +52,7 @@ func TestEtcdActionsAreOnNodes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	full := world.World{Etcd: world.Etcd{Known: true, NoSpace: true, Members: []spec.EtcdMemberState{
-		{Host: "m1", Listed: true}, {Host: "m2", Listed: true}, {Host: "m3", Listed: true}, {Host: "m4"}, {Member: "stranger", Listed: true},
+		{Host: "m1", Listed: true, Serves: true}, {Host: "m2", Listed: true, Serves: true}, {Host: "m3", Listed: true, Serves: true}, {Member: "stranger", Listed: true, Serves: true},
 	}}}
 	for _, a := range []decide.Action{
 		decide.EtcdCare(spec.KeeperSpec{}.WithDefaults().Etcd, full).Actions[0],
