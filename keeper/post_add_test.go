@@ -11,9 +11,10 @@ import (
 	"deployer/keeper/actionlog"
 	"deployer/keeper/decide"
 	"deployer/keeper/status"
+	"deployer/keeper/world"
 )
 
-// join adds a Ready node, or replaces the one of the name.
+// join adds a Ready node, or replaces the one of the name, and waits until the keeper that leads sees it.
 func (c *cluster) join(name, uid string, at time.Time, annotations map[string]any) {
 	c.api.Put("/api/v1/nodes/"+name, map[string]any{"apiVersion": "v1", "kind": "Node",
 		"metadata": map[string]any{"name": name, "uid": uid, "creationTimestamp": at.UTC().Format(time.RFC3339), "annotations": annotations},
@@ -21,6 +22,15 @@ func (c *cluster) join(name, uid string, at time.Time, annotations map[string]an
 			"conditions": []any{map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": at.Format(time.RFC3339)}},
 			"addresses":  []any{map[string]any{"type": "InternalIP", "address": "10.0.0.9"}},
 		}})
+	for end := time.Now().Add(time.Minute); c.nodes != nil; time.Sleep(5 * time.Millisecond) { // the watch has it soon
+		all, err := c.nodes.Nodes(c.t.Context())
+		if slices.ContainsFunc(all, func(n world.Node) bool { return n.UID == uid }) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("the keeper does not see node %s: %v", name, err)
+		}
+	}
 }
 
 // TestPostAdd: hooks run once for a node that joins, not for those that there were, and again when another Node takes
