@@ -35,13 +35,15 @@ type Keeper struct {
 	lock    *statedir.RunLock
 	metrics *report.Metrics
 
-	access   *access.Access // nil before the first configuration that could be used
-	election *election
+	host     string             // of the last good configuration
+	access   *access.Access     // nil before the first configuration that could be used
+	election *election          // nil without a good configuration
 	nodes    *observe.NodeWatch // nil while another keeper leads
 	history  decide.History
 	log      *actionlog.Log
 	done     []actionlog.Entry // the last actions, the newest last
 	profiles profiles
+	marks    marks
 	own      own
 	renewals renewals
 	lost     lost
@@ -72,6 +74,12 @@ func New(o Options) *Keeper {
 // Run works until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	k.loadDone()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		k.keepMarks(ctx)
+	}()
+	defer func() { <-over }()
 	stopServer := func() {}
 	defer func() { stopServer() }()
 	address := ""
@@ -92,8 +100,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		k.pass(ctx, file, err)
 		select {
 		case <-ctx.Done():
-			k.forgetNodes()
-			k.election.stop()
+			k.leave()
 			return nil
 		case <-time.After(k.interval):
 		}
@@ -122,17 +129,13 @@ const passTimeout = 2 * time.Minute
 // pass makes one pass. bad is the error of the configuration.
 func (k *Keeper) pass(ctx context.Context, file config.File, bad error) {
 	began := time.Now()
-	now := status.Status{Host: file.Host, Version: k.options.Version, Time: began.UTC().Truncate(time.Second), DryRun: file.Keeper.DryRun}
-	var result outcome
-	if bad != nil {
-		k.options.Log.Error("the configuration cannot be used, so the keeper does nothing", "error", bad)
-		result = outcome{idle: bad.Error(), failed: true}
-	} else if err := k.connect(file); err != nil {
-		k.options.Log.Error("the keeper cannot connect", "error", err)
-		result = outcome{idle: err.Error(), failed: true}
-	} else {
-		result = k.work(ctx, file)
+	now := status.Status{Version: k.options.Version, Time: began.UTC().Truncate(time.Second), DryRun: file.Keeper.DryRun}
+	result := k.ready(&file, bad)
+	if result == nil {
+		worked := k.work(ctx, file)
+		result = &worked
 	}
+	now.Host = file.Host
 	now.Leader, now.Nodes = k.election.leads(), result.nodes
 	now.Problems = result.problems[:min(len(result.problems), maxProblems)]
 	now.Conditions = decide.Conditions(result.idle, result.standby, result.doing, result.problems)
@@ -147,21 +150,3 @@ func (k *Keeper) pass(ctx context.Context, file config.File, bad error) {
 
 // maxProblems is the number of problems that a status has: a ConfigMap has at most 1 MiB.
 const maxProblems = 50
-
-// connect opens the connections of a configuration, again when something of them has changed.
-func (k *Keeper) connect(file config.File) error {
-	if k.access != nil && k.access.Current(file) {
-		return nil
-	}
-	made, err := access.New(file, k.metrics.Transport)
-	if err != nil {
-		return err
-	}
-	k.election.stop()
-	k.forgetNodes()
-	if k.access != nil {
-		k.access.Close()
-	}
-	k.access, k.election = made, elect(made.Leases, file.Host, k.options.Log)
-	return nil
-}

@@ -211,16 +211,36 @@ func TestKeeperDoesNothing(t *testing.T) {
 	}
 }
 
-// TestBadConfiguration: no action, and the metrics say so.
+// TestBadConfiguration: no action, and status and metrics say so, also for a keeper that began with it.
 func TestBadConfiguration(t *testing.T) {
-	c := newCluster(t, "clear: {unknown_fro: 5m}")
-	c.passUntilLeader()
-	if writes := c.api.Writes(); len(writes) > 0 {
-		t.Errorf("the keeper wrote %q", writes)
-	}
-	answer := httptest.NewRecorder()
-	c.metrics.Handler(c.fresh).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if want := `deployer_keeper_passes_total{result="failed"} 1`; !strings.Contains(answer.Body.String(), want) {
-		t.Errorf("no %s in\n%s", want, answer.Body)
+	for name, before := range map[string]string{"from the beginning": "", "later": "interval: 15s"} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "clear: {unknown_fro: 5m}")
+			bad, err := os.ReadFile(c.options.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before != "" {
+				c.file("keeper.yaml", strings.Replace(string(bad), "clear: {unknown_fro: 5m}", "dry_run: true, "+before, 1))
+				c.passUntilLeader()
+				c.file("keeper.yaml", string(bad))
+			}
+			c.passUntilLeader()
+			if c.deleted() || c.election.leads() || c.marks.current() != nil {
+				t.Errorf("the keeper acts: writes %q", c.api.Writes())
+			}
+			for kind, want := range map[string]decide.Condition{
+				"Available": {Status: world.False, Reason: "Idle"}, "Degraded": {Status: world.True, Reason: decide.BadConfiguration},
+			} {
+				if got := c.condition(kind); got.Status != want.Status || got.Reason != want.Reason || !strings.Contains(got.Message, "keeper.yaml:7:19") || !strings.Contains(got.Message, "unknown_for") {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+			}
+			answer := httptest.NewRecorder()
+			c.metrics.Handler(c.fresh).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			if want := `deployer_keeper_passes_total{result="failed"} 1`; !strings.Contains(answer.Body.String(), want) {
+				t.Errorf("no %s in\n%s", want, answer.Body)
+			}
+		})
 	}
 }

@@ -68,14 +68,16 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w worl
 	w, err := source.Cluster(reads, file.Keeper, w)
 	if err != nil {
 		k.options.Log.Error("the cluster cannot be observed", "error", err)
-		return outcome{idle: err.Error(), failed: true}
+		return outcome{idle: err.Error(), failed: true, problems: []decide.Problem{{Reason: decide.ClusterNotObserved, Message: err.Error()}}}
 	}
 	if err := k.observePostAdd(reads, file, &w); err != nil { // the rule does nothing then
 		k.options.Log.Error("hooks for nodes that join do not run", "error", err)
 	}
-	k.renew(leading, w)
 	k.readServed(reads, w.Nodes)
 	decision := decide.All(file.Keeper, w)
+	if file.Keeper.DryRun {
+		decision.Add(decide.DryRun(file.Keeper, w))
+	}
 	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
 	var maintain func(context.Context)
 	if file.Keeper.Profiles+file.Keeper.Replacement != "" && !file.Keeper.DryRun {
@@ -113,15 +115,6 @@ func (k *Keeper) follow(ctx context.Context, file config.File, w world.World, ap
 // fullTurn is the time between the turns of the keepers when etcd is full. It is longer than
 // leaseDuration, so that the leader knows that it leads no longer.
 const fullTurn = time.Minute
-
-// renew renews the Leases of nodes in maintenance.
-func (k *Keeper) renew(ctx context.Context, w world.World) {
-	for _, n := range decide.Renew(w) {
-		if err := act.Renew(ctx, k.access.Kube, n, time.Now()); err != nil {
-			k.options.Log.Error("a node in maintenance is not kept", "node", n.Name, "error", err)
-		}
-	}
-}
 
 // actionTimeout is the maximum duration of one action.
 const actionTimeout = 30 * time.Minute

@@ -34,7 +34,7 @@ kubelet has been silent for some minutes, although they may run well. While the 
 holds and the host answers, the keeper renews the Lease of the node for its kubelet, so
 that its pods stay. A host that does not answer gets no help: when it dies, its pods are
 moved as ever. The mark ends after the time of --for, or with --end; it is annotation
-deployer/maintenance of the Node, with who set it.
+deployer/maintenance of the Node, with who set it, and a label of the same name.
 
 HOST is a pattern: names, ranges n[1:3], globs, groups.`,
 		Example: `  deployer node maintenance n17 --for 30m --reason "new containerd"

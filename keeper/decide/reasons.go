@@ -4,6 +4,8 @@ package decide
 const (
 	NodeUnknown         = "NodeUnknown"
 	NodeNotReady        = "NodeNotReady"
+	ClusterNotObserved  = "ClusterNotObserved"
+	BadConfiguration    = "BadConfiguration"
 	EtcdNoSpace         = "EtcdNoSpace"
 	EtcdMemberUnknown   = "EtcdMemberUnknown"
 	EtcdMemberMissing   = "EtcdMemberMissing"
@@ -29,6 +31,7 @@ const (
 // Reasons returns every reason of a problem, for guides and alerts.
 func Reasons() []string {
 	return []string{
+		BadConfiguration, ClusterNotObserved,
 		NodeUnknown, NodeNotReady,
 		EtcdNoSpace, EtcdMemberUnknown, EtcdMemberMissing, EtcdMemberDown, EtcdLearner,
 		BackupOld, AddressMissing,

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/keeper/world"
@@ -22,6 +24,9 @@ const MaintenanceAnnotation = "deployer/maintenance"
 // PostAddAnnotation is the annotation of a node for which the hooks of cluster.keeper.post_add have run: the UID of
 // the Node, so that a copy of its annotations does not count.
 const PostAddAnnotation = "deployer/post-add"
+
+// MaintenanceLabel is the label of nodes with a mark of maintenance, by which they are listed.
+const MaintenanceLabel = MaintenanceAnnotation
 
 // nodesPage is the number of nodes of one page: a Node has about 10 kB, most of it the list of images.
 const nodesPage = 100
@@ -80,15 +85,37 @@ func Node(ctx context.Context, c *kube.Client, name string) (n world.Node, found
 	case err != nil:
 		return n, false, fmt.Errorf("reading node %s: %w", name, err)
 	}
+	n, err = decodeNode(object)
+	return n, err == nil, err
+}
+
+// Marked returns the nodes that have a mark of maintenance, also one that has ended.
+func Marked(ctx context.Context, c *kube.Client) ([]world.Node, error) {
+	objects, err := c.List(ctx, kube.NodeKind(), "", v1.ListOptions{LabelSelector: MaintenanceLabel})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes in maintenance: %w", err)
+	}
+	var out []world.Node
+	for i := range objects {
+		n, err := decodeNode(&objects[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func decodeNode(object *unstructured.Unstructured) (world.Node, error) {
 	text, err := object.MarshalJSON()
 	if err != nil {
-		return n, false, err
+		return world.Node{}, err
 	}
 	var read node
 	if err := json.Unmarshal(text, &read); err != nil {
-		return n, false, fmt.Errorf("reading node %s: %w", name, err)
+		return world.Node{}, fmt.Errorf("reading node %s: %w", object.GetName(), err)
 	}
-	return readNode(&read), true, nil
+	return readNode(&read), nil
 }
 
 func readNode(n *node) world.Node {

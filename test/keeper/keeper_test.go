@@ -264,6 +264,15 @@ func (s *site) badConfiguration() {
 		}
 		return nil
 	})
+	if state, out := s.state(); out.Code != 5 || !slices.ContainsFunc(state.Keepers[host].Problems, func(p decide.Problem) bool { return p.Reason == decide.BadConfiguration }) {
+		s.T.Errorf("keeper status: exit code %d\n%s", out.Code, out.Stdout)
+	}
+	s.Eventually(2*time.Minute, "another keeper leads", func() error {
+		if leader := s.leader(); leader == host {
+			return errors.New(host + " still leads")
+		}
+		return nil
+	})
 	s.Shell(host, "cp -p /root/keeper.yaml /etc/deployer/keeper.yaml")
 	s.Eventually(time.Minute, "all keepers are well", func() error {
 		if _, out := s.state(); out.Code != 0 {

@@ -56,15 +56,17 @@ func (m *Maintenance) Apply(ctx context.Context, actx engine.ActionContext, _ en
 	if err != nil {
 		return nil, err
 	}
-	var mark any // null removes the annotation
+	var mark, label any // null removes them
 	if m.For > 0 {
 		text, err := json.Marshal(world.Maintenance{Until: time.Now().UTC().Truncate(time.Second).Add(m.For), By: cmp.Or(m.By, "run "+actx.RunID()), Reason: m.Reason})
 		if err != nil {
 			return nil, err
 		}
-		mark = string(text)
+		mark, label = string(text), "true"
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{observe.MaintenanceAnnotation: mark}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{observe.MaintenanceAnnotation: mark}, "labels": map[string]any{observe.MaintenanceLabel: label},
+	}})
 	if err != nil {
 		return nil, err
 	}
