@@ -62,7 +62,7 @@ func hostFailsafe(s Spec) []any {
 			ports = append(ports, port)
 		}
 	}
-	if s.Keeper.Enabled {
+	if *s.Keeper.Enabled {
 		ports = append(ports, s.Keeper.port())
 	}
 	var out []any

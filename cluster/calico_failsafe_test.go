@@ -15,7 +15,6 @@ func TestFailsafePorts(t *testing.T) {
 	all.Network.Plugin = PluginCalico
 	all.Network.Calico.Datastore = DatastoreEtcd
 	all.Etcd.Events.Enabled = true
-	all.Keeper.Enabled = true
 	all.DNS.NodeLocal.Enabled = true
 	all.API.Port = 7443
 	all.API.VirtualIP = VirtualIPSpec{Address: "10.0.0.100", WitnessPort: 9402}

@@ -27,6 +27,8 @@ func TestCertificatesTable(t *testing.T) {
 			"controller-manager by cluster: CN=system:kube-controller-manager O= client",
 			"scheduler by cluster: CN=system:kube-scheduler O= client",
 			"admin by cluster: CN=kubernetes-admin O=deployer:cluster-admins client",
+			"keeper by cluster: CN=deployer:keeper O= client",
+			"keeper-etcd-client by etcd: CN=deployer:keeper O= client",
 			"etcd/server by etcd: CN=m1 O= server+client",
 			"etcd/peer by etcd: CN=m1 O= server+client",
 			"etcd/healthcheck-client by etcd: CN=kube-etcd-healthcheck-client O= client",

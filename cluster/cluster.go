@@ -19,6 +19,7 @@ type Cluster struct {
 	DNS          DNS                  `json:"dns"`
 	API          API                  `json:"api"`
 	Etcd         Etcd                 `json:"etcd"`
+	EtcdGuard    EtcdGuard            `json:"etcd_guard"`            // what guards the members of etcd against drains
 	EtcdEvents   *Etcd                `json:"etcd_events,omitempty"` // the etcd cluster of events; missing when they are in the cluster's own etcd
 	EtcdCalico   *Etcd                `json:"etcd_calico,omitempty"` // the etcd cluster of Calico; missing when its objects are in the Kubernetes API
 	Proxy        Proxy                `json:"proxy"`

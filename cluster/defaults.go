@@ -95,6 +95,7 @@ func (e EtcdSpec) withDefaults() EtcdSpec {
 	// 2381 is kubeadm's port for metrics and health without a certificate; on
 	// loopback nobody else reaches it.
 	e.MetricsURL = cmp.Or(e.MetricsURL, "http://127.0.0.1:2381")
+	e.Guard = orTrue(e.Guard)
 	// 15 snapshots or 10 GB: the limits of OpenShift's cluster-etcd-operator.
 	e.Backup.Schedule = cmp.Or(e.Backup.Schedule, "daily")
 	e.Backup.Keep = cmp.Or(e.Backup.Keep, 15)

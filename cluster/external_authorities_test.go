@@ -17,9 +17,9 @@ func TestExternalAuthorities(t *testing.T) {
 		count    int // of the master's certificates that external authorities issue
 	}{
 		"none":    {signing: true, listed: []string{}},
-		"etcd":    {external: ExternalAuthoritiesSpec{Etcd: "etcd.crt"}, signing: true, listed: []string{"etcd"}, count: 4},
-		"cluster": {external: ExternalAuthoritiesSpec{Cluster: "ca.crt"}, listed: []string{"cluster"}, count: 9},
-		"all":     {external: ExternalAuthoritiesSpec{Cluster: "ca.crt", Etcd: "etcd.crt", FrontProxy: "proxy.crt"}, listed: []string{"cluster", "etcd", "front-proxy"}, count: 14},
+		"etcd":    {external: ExternalAuthoritiesSpec{Etcd: "etcd.crt"}, signing: true, listed: []string{"etcd"}, count: 5},
+		"cluster": {external: ExternalAuthoritiesSpec{Cluster: "ca.crt"}, listed: []string{"cluster"}, count: 10},
+		"all":     {external: ExternalAuthoritiesSpec{Cluster: "ca.crt", Etcd: "etcd.crt", FrontProxy: "proxy.crt"}, listed: []string{"cluster", "etcd", "front-proxy"}, count: 16},
 	} {
 		c, err := Resolve(Spec{Certificates: CertificatesSpec{External: tt.external}}, []Host{
 			{Name: "m1", Address: "10.0.0.1", Roles: []string{RoleMaster}},

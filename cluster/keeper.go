@@ -115,7 +115,7 @@ func (s KeeperSpec) resolve() Keeper {
 	onHost.Profiles, onHost.Replacement = fileOf(s.Profiles, fileProfiles), fileOf(s.Replacement, fileReplacement)
 	onHost.Reboots = KeeperRebootsSpec{} // the keeper of masters has no part in it
 	return Keeper{
-		Enabled: s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
+		Enabled: *s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
 		Profiles: s.Profiles, Replacement: s.Replacement, Settings: settingsOf(reflect.ValueOf(onHost)).(map[string]any),
 	}
 }

@@ -4,7 +4,7 @@ import "time"
 
 // KeeperSpec is the `cluster.keeper:` section.
 type KeeperSpec struct {
-	Enabled  bool          `yaml:"enabled" default:"false" doc:"Whether each master runs the keeper, a program that repairs the cluster between runs of deployer. Programs and units of the keeper are removed when this becomes false."`
+	Enabled  *bool         `yaml:"enabled" default:"true" doc:"Whether each master runs the keeper, a program that repairs the cluster between runs of deployer. Programs and units of the keeper are removed when this becomes false."`
 	DryRun   bool          `yaml:"dry_run" default:"false" doc:"Whether the keeper only says what it would do: in its status, its journal and as events of Kubernetes."`
 	Interval time.Duration `yaml:"interval" default:"15s" doc:"Time between two passes of the keeper."`
 
@@ -109,6 +109,7 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 			*d = byDefault
 		}
 	}
+	k.Enabled = orTrue(k.Enabled)
 	duration(&k.Interval, 15*time.Second)
 	k.Clear.Enabled = orTrue(k.Clear.Enabled)
 	duration(&k.Clear.UnknownFor, 5*time.Minute)

@@ -108,6 +108,7 @@ func (r *resolver) clusterWide() {
 		Size:         size,
 		API:          r.api(),
 		Etcd:         r.etcd(),
+		EtcdGuard:    r.etcdGuard(),
 		EtcdEvents:   r.etcdEvents(),
 		EtcdCalico:   r.etcdCalico(),
 		KubeProxy:    KubeProxy{Mode: s.KubeProxy.Mode},

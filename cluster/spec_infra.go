@@ -15,6 +15,7 @@ type EtcdSpec struct {
 	MetricsURL              string        `yaml:"metrics_url" default:"http://127.0.0.1:2381" doc:"URL on which members serve metrics and health without a client certificate."`
 	Backup                  EtcdBackup    `yaml:"backup" doc:"Snapshots that the members save by themselves, of the cluster's own etcd and, with network.calico.datastore: etcd, of Calico's."`
 	Events                  EventsSpec    `yaml:"events" doc:"An etcd cluster of its own for Kubernetes' events."`
+	Guard                   *bool         `yaml:"guard" default:"true" doc:"Whether the members of etcd are guarded against drains: kubectl drain, and every other eviction of all pods of a node with a member, is refused while another member does not serve, or while another of their nodes is drained. By pods etcd-guard in kube-system and their PodDisruptionBudget, with three members or more that are all on nodes."`
 	AllowEven               bool          `yaml:"allow_even" default:"false" doc:"Accept an even number of members, which tolerates no more failures than one member less."`
 }
 

@@ -90,7 +90,7 @@ func (c *checker) portsOf(h Host, proxy, metrics int) []port {
 	if h.has(RoleMaster) {
 		out = append(out, port{name: "the controller manager", number: portControllerManager, needed: byHost}, port{name: "the scheduler", number: portScheduler, needed: byHost},
 			port{"cluster.api.port", "the API server", c.spec.API.Port, byCluster})
-		if c.spec.Keeper.Enabled {
+		if *c.spec.Keeper.Enabled {
 			out = append(out, port{"cluster.keeper.metrics_address", "the keeper's metrics", c.spec.Keeper.port(), byHost})
 		}
 	} else if node && !(h.has(RoleProxy) && proxy == c.spec.API.Port) {

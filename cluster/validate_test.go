@@ -118,7 +118,7 @@ var brokenClusters = []struct {
 	{"evictions for hours", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.EvictTimeout = time.Hour }, "bad-keeper cluster.keeper.reboots.evict_timeout", "from 1s to 15m"},
 	{"no time for volumes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.UnmountTimeout = -time.Second }, "bad-keeper cluster.keeper.reboots.unmount_timeout", "from 1s to 10m"},
 	{"metrics of the keeper on a port in use", func(s *cluster.Spec, _ *[]cluster.Host) {
-		s.Keeper.Enabled, s.Keeper.MetricsAddress = true, "127.0.0.1:10259"
+		s.Keeper.MetricsAddress = "127.0.0.1:10259"
 	}, "port-clash cluster.keeper.metrics_address", "10259"},
 
 	{"an image with a quote", imageOverrides(`a"b`, "c"), "bad-image-override cluster.image_overrides", `"a\"b" is not an image`},

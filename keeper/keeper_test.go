@@ -232,7 +232,7 @@ func TestBadConfiguration(t *testing.T) {
 			for kind, want := range map[string]decide.Condition{
 				"Available": {Status: world.False, Reason: "Idle"}, "Degraded": {Status: world.True, Reason: decide.BadConfiguration},
 			} {
-				if got := c.condition(kind); got.Status != want.Status || got.Reason != want.Reason || !strings.Contains(got.Message, "keeper.yaml:7:19") || !strings.Contains(got.Message, "unknown_for") {
+				if got := c.condition(kind); got.Status != want.Status || got.Reason != want.Reason || !strings.Contains(got.Message, "keeper.yaml:7:18") || !strings.Contains(got.Message, "unknown_for") {
 					t.Errorf("%+v, want %+v", got, want)
 				}
 			}

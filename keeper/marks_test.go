@@ -32,6 +32,7 @@ func (c *cluster) renewed() (out []string) {
 // TestMarks: nodes in maintenance whose hosts answer are renewed, and no others, whatever a pass does.
 func TestMarks(t *testing.T) {
 	c := newCluster(t, "")
+	c.api.Put("/api/v1/namespaces/kube-node-lease", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "kube-node-lease"}})
 	for _, node := range []string{"m1", "n2", "n3"} {
 		c.api.Put("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+node, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
 			"metadata": map[string]any{"namespace": "kube-node-lease", "name": node}})

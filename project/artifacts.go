@@ -24,6 +24,8 @@ const KeeperName = "keeper"
 type KeeperSource interface {
 	// KeeperBinary returns the keeper for an architecture by Go's name (amd64, arm64).
 	KeeperBinary(arch string) ([]byte, error)
+	// CarriesKeeper returns an error when there is no keeper for an architecture.
+	CarriesKeeper(arch string) error
 }
 
 // ArtifactsSpec is the section `artifacts` of an inventory.

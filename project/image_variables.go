@@ -52,6 +52,17 @@ func digestsOf(names map[string]any, digests map[string]map[string]string) map[s
 	return all
 }
 
+// SetKeepers sets keeper_architectures.
+func (v *Variables) SetKeepers(source KeeperSource) {
+	carried := []any{}
+	for _, arch := range []string{"amd64", "arm64"} {
+		if source != nil && source.CarriesKeeper(arch) == nil {
+			carried = append(carried, arch)
+		}
+	}
+	v.shared["keeper_architectures"] = carried
+}
+
 // SetAddonImages sets addon_images, which is known when the charts of add-ons are fetched. The call
 // must happen before the first task is rendered.
 func (v *Variables) SetAddonImages(list []any) { v.shared["addon_images"] = list }

@@ -239,6 +239,7 @@ func (p *Project) Variables() (*Variables, error) {
 		return nil, err
 	}
 	v.SetGroups(p.groups)
+	v.SetKeepers(p.Keepers)
 	return v, v.SetDeparture(p.Departure)
 }
 

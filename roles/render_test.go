@@ -70,6 +70,7 @@ func newSiteOf(t *testing.T, name, playbook string) *site {
 		t.Fatal(err)
 	}
 	s.vars.SetImageDigests(digests)
+	s.vars.SetKeepers(everyKeeper{})
 	lib := compiler()
 	lib.Match = func(pattern string) ([]string, error) {
 		return inventory.Match(pattern, project.ClusterHosts(inv, s.cluster), project.ClusterGroups(inv, s.cluster))
@@ -80,6 +81,12 @@ func newSiteOf(t *testing.T, name, playbook string) *site {
 	s.found = findings(t, s.cluster)
 	return s
 }
+
+// everyKeeper carries the keepers of all architectures.
+type everyKeeper struct{}
+
+func (everyKeeper) KeeperBinary(string) ([]byte, error) { return nil, nil }
+func (everyKeeper) CarriesKeeper(string) error          { return nil }
 
 func imageNames(t *testing.T, c *cluster.Cluster) map[string]string {
 	t.Helper()

@@ -64,6 +64,7 @@ Lists are never null.
 | ` + "`image_digests`" + ` | Manifest digests of these images, by name in the catalogue and architecture; empty for an image without an entry in the lock file. |
 | ` + "`conformance_images`" + `, ` + "`conformance_missing`" + ` | Images of the pods of conformance tests that deployer imports on nodes, as in addon_images, and a text about those that could not be fetched; empty but in ` + "`deployer verify --conformance`" + `. |
 | ` + "`addon_images`" + ` | Images of add-ons that deployer imports on nodes: a list of mappings with name and version in the catalogue. |
+| ` + "`keeper_architectures`" + ` | Architectures whose keeper this deployer carries: amd64, arm64. |
 | ` + "`leaving`" + ` | What scale-down takes out of the cluster, see below; lists are empty in other runs. |
 | ` + "`maintenance_hooks`" + ` | The hooks of cluster.maintenance, with the keys of the inventory; texts are those of the host. |
 | ` + "`facts`" + ` | Facts that the agent has gathered on the host, see below. |

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"deployer/keeper/decide"
 	"deployer/runs"
 	"deployer/test/harness"
 	"deployer/test/lab/plan"

@@ -45,8 +45,7 @@ func resolve(s settings) (*cluster.Cluster, error) {
 		Etcd:  cluster.EtcdSpec{Events: cluster.EventsSpec{Enabled: true}},
 		Proxy: cluster.ProxySpec{Kind: s.proxy, Timeout: s.timeout, WorkerConnections: proxyConnections},
 		API:   cluster.APISpec{Audit: cluster.AuditSpec{MaxBackups: 1}}, // logs are in memory
-		Keeper: cluster.KeeperSpec{
-			Enabled:        true, // stage keeper starts it
+		Keeper: cluster.KeeperSpec{ // stage keeper starts it
 			Clear:          cluster.KeeperClearSpec{UnknownFor: unknownFor},
 			Purge:          cluster.KeeperPurgeSpec{Enabled: true, UnreachableFor: unreachableFor},
 			MetricsAddress: fmt.Sprintf(":%d", keeperPort),

@@ -52,16 +52,27 @@ func (Embedded) AgentDigest(arch string) (string, error) {
 }
 
 // KeeperBinary returns the keeper for an architecture in Go's naming.
-func (Embedded) KeeperBinary(arch string) ([]byte, error) {
+func (e Embedded) KeeperBinary(arch string) ([]byte, error) {
+	if err := e.CarriesKeeper(arch); err != nil {
+		return nil, err
+	}
 	f, err := packed("keeper", arch)
 	if err != nil {
-		return nil, fmt.Errorf("%w KEEPER_ARCH=%s", err, arch)
+		return nil, err
 	}
 	plain, err := f.Program()
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the keeper for linux/%s: %w", arch, err)
 	}
 	return plain, nil
+}
+
+// CarriesKeeper returns an error when this binary has no keeper for an architecture.
+func (Embedded) CarriesKeeper(arch string) error {
+	if _, err := packed("keeper", arch); err != nil {
+		return fmt.Errorf("%w KEEPER_ARCH=%s", err, arch)
+	}
+	return nil
 }
 
 // packed returns a program, which is an agent or a keeper.

@@ -16,6 +16,7 @@ type ApplyManifests struct {
 	Manifests Source        `yaml:"manifests" doc:"Source of the manifests; exclusive with content."`
 	Content   string        `yaml:"content" rule:"text" doc:"Manifests as text: YAML documents; exclusive with manifests."`
 	Set       string        `yaml:"set" rule:"label" doc:"Name of the set of objects: they get the labels app.kubernetes.io/managed-by: deployer and deployer/set with this name, and objects with both labels that the manifests no longer contain are removed. Kinds that are removed: ServiceAccount, ConfigMap, Secret, Service, Deployment, DaemonSet, PodDisruptionBudget, NetworkPolicy, Role, RoleBinding, ClusterRole, ClusterRoleBinding, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding. Default: no set, and nothing is removed."`
+	Empty     bool          `yaml:"allow_empty" doc:"With set: accept manifests without an object, and remove all objects of the set. Default false: such manifests are an error."`
 	Force     bool          `yaml:"force" doc:"Take over fields that another program manages; default true."`
 	Wait      bool          `yaml:"wait" doc:"Wait until the Deployments, DaemonSets and StatefulSets are rolled out; default false."`
 	Available float64       `yaml:"available" range:"0..1" doc:"With wait: share of the wanted pods that must be available; default 1."`
@@ -135,6 +136,8 @@ func (a *ApplyManifests) Valid() error {
 		return errors.New("write one of manifests with a template, manifests with an artifact, and content")
 	case (a.Manifests.Artifact == "") != (a.Manifests.Version == ""):
 		return errors.New("an artifact needs a version, and a version an artifact")
+	case a.Empty && a.Set == "":
+		return errors.New("allow_empty needs a set")
 	}
 	return nil
 }
@@ -151,7 +154,7 @@ func (a *ApplyManifests) objects(ctx context.Context, actx engine.ActionContext)
 	if err != nil {
 		return nil, err
 	}
-	if len(objects) == 0 {
+	if len(objects) == 0 && !a.Empty {
 		return nil, errors.New("the manifests contain no object")
 	}
 	if a.Set != "" {

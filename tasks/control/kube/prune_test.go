@@ -94,6 +94,41 @@ func TestDryRunRepeatsAListThatFails(t *testing.T) {
 	}
 }
 
+// TestEmptyManifestsRemoveASet: without allow_empty they are a mistake.
+func TestEmptyManifestsRemoveASet(t *testing.T) {
+	api := &kubetest.API{}
+	s := newContext(t, api)
+	apply := func(content string, allowed bool) (int, error) {
+		t.Helper()
+		action := NewApplyManifests()
+		action.Set, action.Content, action.Empty = "shop", content, allowed
+		change, err := action.Check(t.Context(), s)
+		if err != nil {
+			return 0, err
+		}
+		_, err = action.Apply(t.Context(), s, change)
+		return len(change.Effects), err
+	}
+	if _, err := apply(manifests, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apply("# none", false); err == nil || err.Error() != "the manifests contain no object" {
+		t.Errorf("%v", err)
+	}
+	if n, err := apply("# none", true); err != nil || n != 2 {
+		t.Errorf("%d effects, %v", n, err)
+	}
+	if n, err := apply("# none", true); err != nil || n != 0 {
+		t.Errorf("again: %d effects, %v", n, err)
+	}
+	if diff := cmp.Diff([]string{"/api/v1/namespaces/shop"}, api.Paths()); diff != "" {
+		t.Error(diff)
+	}
+	if err := (&ApplyManifests{Content: "# none", Empty: true}).Valid(); err == nil {
+		t.Error("allow_empty without a set")
+	}
+}
+
 func TestNodeActionDeletesAnAbsentNode(t *testing.T) {
 	api := &kubetest.API{}
 	c := serve(t, api)

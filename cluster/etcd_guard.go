@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"net"
+	"net/url"
+	"slices"
+)
+
+// EtcdGuard is what guards members of etcd against drains: a pod on each host with a member, which is ready
+// while its member serves, and a PodDisruptionBudget of these pods, as OpenShift's cluster-etcd-operator has
+// them. An eviction from a node is refused while another member does not serve.
+type EtcdGuard struct {
+	Nodes []string `json:"nodes"` // nodes with a member; empty: nothing guards the members
+	// Taints are the keys of taints of these nodes.
+	Taints []string `json:"taints"`
+	Host   string   `json:"host"` // where a member serves its health on its own host
+	Port   int      `json:"port"` // of the same
+}
+
+// guardedMembers is the least number of members that are guarded: with fewer, no drain would ever be possible.
+const guardedMembers = 3
+
+func (r *resolver) etcdGuard() EtcdGuard {
+	none := EtcdGuard{Nodes: []string{}, Taints: []string{}}
+	if !*r.spec.Etcd.Guard || len(r.place.etcd) < guardedMembers {
+		return none
+	}
+	out := none
+	for _, name := range r.place.etcd {
+		h := r.host(name)
+		if !h.isNode() {
+			return none // a member that no pod stands for might be the one that does not serve
+		}
+		out.Nodes = append(out.Nodes, name)
+		for _, t := range r.taints(h) {
+			if !slices.Contains(out.Taints, t.Key) {
+				out.Taints = append(out.Taints, t.Key)
+			}
+		}
+	}
+	out.Host, out.Port = healthAddress(r.spec.Etcd.MetricsURL)
+	return out
+}
+
+// healthAddress returns where a host reaches the URL of its own member's metrics.
+func healthAddress(metrics string) (host string, port int) {
+	u, err := url.Parse(metrics)
+	if err != nil {
+		return localAddress, 0 // Validate has checked it
+	}
+	port, _ = urlPort(metrics)
+	if ip := net.ParseIP(u.Hostname()); ip == nil || ip.IsUnspecified() {
+		return localAddress, port
+	}
+	return u.Hostname(), port
+}
