@@ -28,7 +28,7 @@ func (c Runner) Apply(p *plan.Plan, from journal.Plan, given Options) (*Run, err
 	if missing := r.missingVars(p.Invocation.Withheld); len(missing) > 0 {
 		return nil, project.AsUserError(fmt.Errorf("variables whose names look like secrets are not in the plan; set them with -e: %s", strings.Join(missing, ", ")))
 	}
-	if r.Verb == verbInstall || r.Verb == verbStart {
+	if r.Verb == journal.VerbInstall || r.Verb == journal.VerbStart {
 		r.budget = r.spareMinionBudget()
 	}
 	r.applies, r.applied = p, &from

@@ -7,30 +7,25 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/journal"
 )
 
 // CertsList returns a run that reads the certificates of hosts and changes nothing. CertsList
 // needs neither etcd nor the Kubernetes API.
 func (c Runner) CertsList(o Options) (*Run, error) {
-	o.Verb = "certs-list"
+	o.Verb = journal.VerbCertsList
 	return c.withoutArtifacts(o)
 }
 
-// verbCertsRenew is the verb of runs that renew certificates.
-const verbCertsRenew = "certs-renew"
-
 // CertsRenew returns a run that renews certificates.
 func (c Runner) CertsRenew(o Options) (*Run, error) {
-	o.Verb = verbCertsRenew
+	o.Verb = journal.VerbCertsRenew
 	return c.changingWithoutArtifacts(o)
 }
 
-// verbCertsRequests is the verb of runs that write requests for certificates.
-const verbCertsRequests = "certs-requests"
-
 // CertsRequests returns a run that writes requests for certificates of external authorities.
 func (c Runner) CertsRequests(o Options) (*Run, error) {
-	o.Verb = verbCertsRequests
+	o.Verb = journal.VerbCertsRequests
 	return c.changingWithoutArtifacts(o)
 }
 

@@ -1,20 +1,16 @@
 package runs
 
-// The verbs of runs that replace keys of a cluster in use.
-const (
-	verbRotateEncryptionKey = "certs-rotate-encryption-key"
-	verbRotateCA            = "certs-rotate-ca"
-)
+import "deployer/engine/journal"
 
 // RotateEncryptionKey returns a run that replaces the key with which API servers encrypt
 // Secrets.
 func (c Runner) RotateEncryptionKey(o Options) (*Run, error) {
-	o.Verb = verbRotateEncryptionKey
+	o.Verb = journal.VerbRotateEncryptionKey
 	return c.changing(o)
 }
 
 // RotateCA returns a run that replaces certificate authorities.
 func (c Runner) RotateCA(o Options) (*Run, error) {
-	o.Verb = verbRotateCA
+	o.Verb = journal.VerbRotateCA
 	return c.changing(o)
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs/debug"
 	"deployer/runs/target"
@@ -10,7 +11,7 @@ import (
 // failed host stops no other; the run has no log and takes no run lock, so that it works beside
 // another run.
 func (c Runner) Debug(s debug.Session, o Options) (*Run, error) {
-	o.Verb = "debug"
+	o.Verb = journal.VerbDebug
 	b, err := s.Playbook()
 	if err != nil {
 		return nil, err

@@ -1,13 +1,17 @@
 package runs
 
-import "slices"
+import (
+	"slices"
+
+	"deployer/engine/journal"
+)
 
 // Diagnose returns a run that collects logs and states for finding the cause of a problem,
 // on the hosts of the limit. Diagnose changes nothing, has no log and takes no run lock:
 // it works at the same time as another run, one that hangs included. Diagnose needs no healthy API server. The
 // variables in Extra are those of the playbook; diagnose_cluster is set here.
 func (c Runner) Diagnose(o Options) (*Run, error) {
-	o.Verb = "diagnose"
+	o.Verb = journal.VerbDiagnose
 	extra := map[string]any{"diagnose_cluster": true}
 	for name, value := range o.Extra {
 		extra[name] = value

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/engine/sanitize"
 	"deployer/keeper/actionlog"
 	"deployer/keeper/status"
@@ -16,7 +17,7 @@ import (
 
 // KeeperStatus returns a run that reads what the keepers of the masters do, and what they did.
 func (c Runner) KeeperStatus(o Options) (*Run, error) {
-	o.Verb = "keeper-status"
+	o.Verb = journal.VerbKeeperStatus
 	return c.withoutArtifacts(o)
 }
 
@@ -41,7 +42,7 @@ type KeeperPauseOptions struct {
 // KeeperPause returns a run that pauses the keepers, or lets them act again. It takes no run lock: a
 // person who stops a keeper need not wait for it.
 func (c Runner) KeeperPause(o Options, k KeeperPauseOptions) (*Run, error) {
-	o.Verb = "keeper-pause"
+	o.Verb = journal.VerbKeeperPause
 	o.Extra = mergeVars(o.Extra, map[string]any{"keeper_resume": k.Resume, "keeper_pause_for": k.For.String(), "keeper_by": whoami(), "keeper_reason": k.Reason})
 	return c.logged(o)
 }
@@ -49,7 +50,7 @@ func (c Runner) KeeperPause(o Options, k KeeperPauseOptions) (*Run, error) {
 // NodeMaintenance returns a run that marks the nodes of patterns as ones on which somebody works, for a
 // time, or removes the marks when the time is 0. It takes no run lock.
 func (c Runner) NodeMaintenance(o Options, patterns []string, during time.Duration, reason string) (*Run, error) {
-	o.Verb = "node-maintenance"
+	o.Verb = journal.VerbNodeMaintenance
 	inv, err := c.inventory(o.Inventory)
 	if err != nil {
 		return nil, err

@@ -7,12 +7,13 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/networkstatus"
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/engine/sanitize"
 )
 
 // NetworkStatus returns a run that reads the state of the pod network and changes nothing.
 func (c Runner) NetworkStatus(o Options) (*Run, error) {
-	o.Verb = "network-status"
+	o.Verb = journal.VerbNetworkStatus
 	return c.withoutArtifacts(o)
 }
 

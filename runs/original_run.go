@@ -20,21 +20,23 @@ func (c Runner) originalRun(r *Revert, call journal.Invocation) (*Run, error) {
 		Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: o.Extra, Kubernetes: call.Kubernetes}
 	o.skipVarCheck = true
 	c.Lookups = r.lookups
-	switch call.Verb {
-	case verbInstall, verbUpgrade, verbRun:
+	was := verbs[call.Verb]
+	switch was.reverted {
+	case byItsProgram:
 		o.Extra = mergeVars(call.Extra, o.Extra)
-		run, err := c.byVerb(o)
+		run, err := c.again(o)
 		if err == nil {
 			err = requireWithheld(call, run.Extra)
 		}
 		return run, err
-	case verbExec, verbUnknown:
+	case withoutItsProgram:
 		return c.withoutProgram(o)
-	case verbRevert:
+	case byTheFirstRun:
 		return c.originalRevert(r, call)
+	case notStepByStep:
 	}
-	if way := membershipUndo(call); way != "" {
-		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which cannot be reverted step by step; %s", r.ID, call.Verb, way))
+	if was.undo != nil {
+		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which cannot be reverted step by step; %s", r.ID, call.Verb, was.undo(call)))
 	}
 	return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, which changes nothing that can be reverted", r.ID, call.Verb))
 }
@@ -54,8 +56,8 @@ func (c Runner) withoutProgram(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.newRun(p, project.Inline([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), verbExec), o)
-	if err == nil && o.Verb == verbUnknown {
+	run, err := c.newRun(p, project.Inline([]byte("[{name: exec, hosts: all, tasks: [{name: exec, debug: {msg: exec}}]}]"), journal.VerbExec), o)
+	if err == nil && o.Verb == journal.VerbUnknown {
 		run.Program = &program.Program{}
 	}
 	return run, err

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/engine/revert"
 	"deployer/project"
 )
@@ -13,17 +14,15 @@ type PurgeOptions struct {
 	engine.Purge
 }
 
-const verbPurge = "purge"
-
 // Purge returns a run that removes backups from hosts. A failed or unreachable host
 // stops no other.
 func (c Runner) Purge(o PurgeOptions) (*Run, error) {
-	o.Verb, o.skipVarCheck = verbPurge, true
+	o.Verb, o.skipVarCheck = journal.VerbPurge, true
 	p, err := project.Load(o.Inventory, c.Options)
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.newRun(p, project.Inline([]byte("[{name: purge, hosts: all, tasks: [{name: purge, debug: {msg: purge}}]}]"), verbPurge), o.Options)
+	r, err := c.newRun(p, project.Inline([]byte("[{name: purge, hosts: all, tasks: [{name: purge, debug: {msg: purge}}]}]"), journal.VerbPurge), o.Options)
 	if err != nil {
 		return nil, err
 	}

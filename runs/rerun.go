@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -21,24 +20,7 @@ func (c Runner) rerun(was journal.Invocation, given Options) (*Run, error) {
 	if given.Forks > 0 {
 		o.Forks = given.Forks
 	}
-	return c.byVerb(o)
-}
-
-// byVerb returns a run of the verb in the options.
-func (c Runner) byVerb(o Options) (*Run, error) {
-	switch o.Verb {
-	case verbInstall:
-		return c.Install(o)
-	case verbScaleUp, verbScaleDown, verbReset, verbStart, verbRotateEncryptionKey, verbRotateCA, verbEtcdRestoreHosts, verbEtcdReaddress, verbNetworkPlugin, verbNetworkPluginBGP:
-		return c.changing(o)
-	case verbUpgrade:
-		return c.Upgrade(o)
-	case verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore, verbCertsRenew, verbCertsRequests:
-		return c.changingWithoutArtifacts(o)
-	case verbRun:
-		return c.Playbook(o)
-	}
-	return nil, fmt.Errorf("a run of deployer %s cannot be repeated from its log; give the command again", o.Verb)
+	return c.again(o)
 }
 
 // mergeVars returns the variables of both maps; over takes precedence.

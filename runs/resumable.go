@@ -90,12 +90,6 @@ func lastUnfinished(newestFirst []*journal.Record, inventory string) *journal.Re
 	return nil
 }
 
-// Resumable reports whether runs of an invocation can be resumed. Runs of exec cannot:
-// a command is not repeated. Neither can backups of etcd: a new snapshot is newer.
-func Resumable(c journal.Invocation) bool {
-	return slices.Contains([]string{verbRun, verbInstall, verbUpgrade, verbRevert, verbScaleUp, verbScaleDown, verbReset, verbCertsRenew, verbCertsRequests, verbEtcdDefrag, verbEtcdReplace, verbEtcdRestore, verbEtcdRestoreHosts, verbEtcdReaddress, verbRotateEncryptionKey, verbRotateCA, verbNetworkPlugin, verbNetworkPluginBGP}, c.Verb)
-}
-
 func requireUnfinished(r *history.Entry) error {
 	run := r.Header.Run
 	switch {

@@ -91,7 +91,7 @@ func (c Runner) resumeApply(e *history.Entry, call journal.Invocation, given Opt
 // failedHosts returns the hosts to which a resumed run of a playbook is limited; nil when it
 // has no such limit.
 func failedHosts(r *journal.Record) []string {
-	if r.Header.Invocation.Verb != verbRun || r.Outcome != engine.OutcomePartial {
+	if r.Header.Invocation.Verb != journal.VerbRun || r.Outcome != engine.OutcomePartial {
 		return nil
 	}
 	var out []string

@@ -15,7 +15,7 @@ import (
 // that the rollback may not lower is a *RefusedError.
 func (c Runner) ResumeRollback(was journal.Header, given Options) ([]*Revert, error) {
 	first, err := c.ResumeRevert(was, given)
-	if err != nil || first.Invocation.Verb != verbUpgrade {
+	if err != nil || first.Invocation.Verb != journal.VerbUpgrade {
 		return []*Revert{first}, err
 	}
 	all, err := c.allRuns()
@@ -46,7 +46,7 @@ func newerParts(all []*history.Entry, inventory, run string) []string {
 	i := slices.Index(chain, run)
 	return slices.DeleteFunc(chain[:max(i, 0)], func(id string) bool {
 		return !slices.ContainsFunc(all, func(r *history.Entry) bool {
-			return r.Header.Invocation.Verb == verbRevert && r.Header.Invocation.Reverts == id
+			return r.Header.Invocation.Verb == journal.VerbRevert && r.Header.Invocation.Reverts == id
 		})
 	})
 }
@@ -58,7 +58,7 @@ func NextRollback(newestFirst []*history.Entry, inventory string) (last *history
 	i := slices.IndexFunc(newestFirst, func(r *history.Entry) bool {
 		return !r.Here || r.Header.Invocation.Inventory == project.Absolute(inventory)
 	})
-	if i < 0 || newestFirst[i].Header.Invocation.Verb != verbRevert || !newestFirst[i].Finished() {
+	if i < 0 || newestFirst[i].Header.Invocation.Verb != journal.VerbRevert || !newestFirst[i].Finished() {
 		return nil, ""
 	}
 	last = newestFirst[i]

@@ -139,7 +139,7 @@ func TestRecordedInvocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given.Verb, given.Withheld = verbRun, was.Withheld
+	given.Verb, given.Withheld = journal.VerbRun, was.Withheld
 	if diff := cmp.Diff(given, again.Invocation); diff != "" {
 		t.Error(diff)
 	}
@@ -155,7 +155,7 @@ func TestUserErrorsAndRefusals(t *testing.T) {
 		return err
 	}
 	was := &journal.Record{Outcome: journal.Killed, Header: journal.Header{Run: "r1", Deployer: "v0",
-		Invocation: journal.Invocation{Verb: verbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
+		Invocation: journal.Invocation{Verb: journal.VerbRun, Inventory: "i.yaml", Playbook: "site.yaml", Withheld: []string{"token"}}}}
 	_, withheld := c.Resume(&history.Entry{Record: was, Here: true}, Options{}, false)
 	for want, err := range map[string]error{
 		"pattern \"nowhere\"":                call("nowhere", "site.yaml"),

@@ -91,7 +91,7 @@ func (c Runner) ResumeRevert(was journal.Header, given Options) (*Revert, error)
 
 // findRun finds the log of a run.
 func (c Runner) findRun(name string, o RevertOptions) (*Revert, error) {
-	record, err := c.findEntry(name, o.Options, verbRevert)
+	record, err := c.findEntry(name, o.Options, journal.VerbRevert)
 	switch {
 	case record == nil && o.OriginalRun != "":
 		return withoutLog(name, o), nil
@@ -135,8 +135,8 @@ func withoutLog(name string, o RevertOptions) *Revert {
 	if o.Inventory == "" {
 		o.Inventory = project.DefaultInventory
 	}
-	call := journal.Invocation{Verb: verbRun, Playbook: project.Absolute(o.OriginalRun), Inventory: project.Absolute(o.Inventory)}
-	if o.OriginalRun == verbInstall || o.OriginalRun == verbUpgrade || o.OriginalRun == verbUnknown {
+	call := journal.Invocation{Verb: journal.VerbRun, Playbook: project.Absolute(o.OriginalRun), Inventory: project.Absolute(o.Inventory)}
+	if o.OriginalRun == journal.VerbInstall || o.OriginalRun == journal.VerbUpgrade || o.OriginalRun == journal.VerbUnknown {
 		call.Verb, call.Playbook = o.OriginalRun, ""
 	}
 	return &Revert{ID: name, Invocation: call, log: &runLog{}, options: o}
@@ -148,7 +148,7 @@ func (c Runner) prepareRevert(r *Revert) error {
 	if err != nil {
 		return err
 	}
-	if moved := r.log.movedTasks(original.Program); len(moved) > 0 && r.Invocation.Verb != verbExec && !r.options.AllowChangedPlaybook {
+	if moved := r.log.movedTasks(original.Program); len(moved) > 0 && r.Invocation.Verb != journal.VerbExec && !r.options.AllowChangedPlaybook {
 		return &RefusedError{fmt.Errorf("the playbook has changed since run %s: %s; revert with the earlier playbook, or with --allow-changed-playbook in the present order",
 			r.ID, shortlist.Texts(moved, 3))}
 	}
@@ -165,7 +165,7 @@ func (c Runner) prepareRevert(r *Revert) error {
 // affectedHosts returns the hosts of the run; all hosts of the project when the log is
 // missing, when tasks are delegated, and for an upgrade, whose gates need the whole cluster.
 func (r *Revert) affectedHosts(original *Run) []string {
-	if len(r.log.hosts) == 0 || r.Invocation.Verb == verbUpgrade || slices.ContainsFunc(original.Program.Tasks, func(t *program.Task) bool { return t.Delegate != nil }) {
+	if len(r.log.hosts) == 0 || r.Invocation.Verb == journal.VerbUpgrade || slices.ContainsFunc(original.Program.Tasks, func(t *program.Task) bool { return t.Delegate != nil }) {
 		return original.Hosts
 	}
 	return slices.DeleteFunc(slices.Clone(original.Hosts), func(host string) bool { return !r.log.hosts[host] })
@@ -188,11 +188,11 @@ func (r *Revert) Run(preview *RevertPreview) (*Run, error) {
 		run.variables.ResolveHostVars(run.Extra)
 	}
 	run.Check, run.logged, run.locks, run.budget, run.resumes = o.Check, true, true, nil, r.resumes
-	run.Invocation = journal.Invocation{Verb: verbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
+	run.Invocation = journal.Invocation{Verb: journal.VerbRevert, Inventory: o.Inventory, Limit: o.Limit, Forks: o.Forks, LockHosts: o.LockHosts, Extra: r.query.Extra,
 		Reverts: r.ID, Force: o.Force, AllowChangedPlaybook: o.AllowChangedPlaybook, LowerMinor: o.LowerMinor}
 	missing := r.missing(preview)
 	run.Hosts, run.missing = r.runHosts(preview, missing), missing
-	if r.Invocation.Verb == verbUpgrade {
+	if r.Invocation.Verb == journal.VerbUpgrade {
 		run.budget = run.upgradeBudget()
 	}
 	return run, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/engine/view"
 )
 
@@ -22,7 +23,7 @@ func (r *Revert) irreversible(preview *RevertPreview) []Irreversible {
 		changed := r.log.changed[host]
 		switch {
 		case !asked:
-			list.add(host, "all changes of the run on the host, which is unreachable ("+view.NormalizeHosts(host, unreachable[host])+"); "+r.whenBack(), len(changed) > 0 || len(r.log.hosts) == 0 || r.Invocation.Verb == verbUpgrade && r.mayHaveChanged(host))
+			list.add(host, "all changes of the run on the host, which is unreachable ("+view.NormalizeHosts(host, unreachable[host])+"); "+r.whenBack(), len(changed) > 0 || len(r.log.hosts) == 0 || r.Invocation.Verb == journal.VerbUpgrade && r.mayHaveChanged(host))
 			continue
 		case !past.Known && len(changed) > 0:
 			list.add(host, fmt.Sprintf("all changes of the run on the host (%d steps), which has no record of the run any more", len(changed)), true)

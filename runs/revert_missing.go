@@ -7,6 +7,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/shortlist"
 )
 
@@ -24,8 +25,8 @@ func (r *Revert) missing(preview *RevertPreview) map[string]string {
 
 // whenBack returns what to do about a host that was not restored.
 func (r *Revert) whenBack() string {
-	verb := verbRevert
-	if r.Invocation.Verb == verbUpgrade {
+	verb := journal.VerbRevert
+	if r.Invocation.Verb == journal.VerbUpgrade {
 		verb = "rollback"
 	}
 	return fmt.Sprintf("when it answers again: deployer %s %s", verb, r.ID)
@@ -49,7 +50,7 @@ func (r *Revert) runHosts(preview *RevertPreview, missing map[string]string) []s
 	return slices.DeleteFunc(slices.Clone(all), func(host string) bool {
 		switch _, down := missing[host]; {
 		case down:
-			return r.Invocation.Verb != verbUpgrade || !r.mayHaveChanged(host)
+			return r.Invocation.Verb != journal.VerbUpgrade || !r.mayHaveChanged(host)
 		case preview.inverse.Everyone:
 			return false
 		}
@@ -66,7 +67,7 @@ var etcdFiles = []string{"/usr/local/bin/etcd", "/etc/systemd/system/etcd.servic
 // while the hosts that did not answer are down.
 func (r *Revert) refuseWithout(preview *RevertPreview) error {
 	c := r.query.Project.Cluster
-	if c == nil || r.Invocation.Verb != verbUpgrade && r.Invocation.Verb != verbInstall {
+	if c == nil || r.Invocation.Verb != journal.VerbUpgrade && r.Invocation.Verb != journal.VerbInstall {
 		return nil
 	}
 	missing := r.missing(preview)

@@ -32,7 +32,7 @@ func newRollback(down, restarts []string, maxFail string) (*Revert, *RevertPrevi
 	for _, h := range []string{"m1", "m3", "n1", "n4"} {
 		changed[h] = []changedStep{{step: "1"}}
 	}
-	back := &Revert{ID: "r1", Invocation: journal.Invocation{Verb: verbUpgrade}, Entry: &history.Entry{Record: &journal.Record{Report: &engine.Report{}}},
+	back := &Revert{ID: "r1", Invocation: journal.Invocation{Verb: journal.VerbUpgrade}, Entry: &history.Entry{Record: &journal.Record{Report: &engine.Report{}}},
 		log:   &runLog{hosts: map[string]bool{"m1": true}, changed: changed},
 		query: &Run{Project: p, Hosts: hosts, Program: &program.Program{}, Options: Options{Invocation: journal.Invocation{Extra: map[string]any{"upgrade_max_fail": maxFail}}}}}
 	preview := &RevertPreview{Report: &engine.Report{}, History: map[string]engine.RunHistory{}, hosts: hosts, inverse: &revert.Inverted{Program: &program.Program{}, Everyone: true}}

@@ -7,6 +7,7 @@ import (
 
 	"deployer/cluster"
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs/history"
 	"deployer/tasks/control/upgrade"
@@ -86,7 +87,7 @@ func (c Runner) rollbackOne(name string, o RevertOptions) (*Revert, error) {
 	if err != nil {
 		return nil, project.AsUserError(err)
 	}
-	if back.Invocation.Verb != verbUpgrade {
+	if back.Invocation.Verb != journal.VerbUpgrade {
 		return nil, project.AsUserError(fmt.Errorf("run %s was deployer %s, not an upgrade; take it back with: deployer revert %s", back.ID, back.Invocation.Verb, back.ID))
 	}
 	// The hosts have the versions of the upgrade, so the rule of the upgrade finds no
@@ -135,16 +136,16 @@ func refuseLowered(lowered []cluster.VersionChange, accepted bool) error {
 // upgrade, whose rollback has rules of its own, and the revert of one.
 func (c Runner) refuseVersions(r *Revert) error {
 	call, rolledBack := r.Invocation, false
-	for seen := map[string]bool{}; call.Verb == verbRevert && !seen[call.Reverts]; rolledBack = true {
+	for seen := map[string]bool{}; call.Verb == journal.VerbRevert && !seen[call.Reverts]; rolledBack = true {
 		seen[call.Reverts] = true
-		first, err := c.findEntry(call.Reverts, r.options.Options, verbRevert)
+		first, err := c.findEntry(call.Reverts, r.options.Options, journal.VerbRevert)
 		if err != nil {
 			return nil //nolint:nilerr // originalRevert returns it
 		}
 		call = first.Header.Invocation
 	}
 	switch {
-	case call.Verb != verbUpgrade:
+	case call.Verb != journal.VerbUpgrade:
 		return nil
 	case rolledBack:
 		return project.AsUserError(fmt.Errorf("run %s was a rollback, and only an upgrade raises versions; set the version in the inventory and run: deployer upgrade", r.ID))

@@ -64,25 +64,10 @@ type Options struct {
 	skipVarCheck bool
 }
 
-// The verbs of runs. A log of install, upgrade, run or revert is enough to repeat the run.
-const (
-	verbInstall   = "install"
-	verbUpgrade   = "upgrade"
-	verbScaleUp   = "scale-up"
-	verbScaleDown = "scale-down"
-	verbReset     = "reset"
-	verbRun       = "run"
-	verbRevert    = "revert"
-	verbExec      = "exec"
-	verbSurvey    = "survey"
-	verbStart     = "start"
-	verbUnknown   = "unknown" // a run without a log
-)
-
 // Install returns a run that installs the cluster of an inventory, or repairs its
 // differences from the inventory.
 func (c Runner) Install(o Options) (*Run, error) {
-	o.Verb = verbInstall
+	o.Verb = journal.VerbInstall
 	return c.changing(o)
 }
 
@@ -94,7 +79,7 @@ func (c Runner) changing(o Options) (*Run, error) {
 		return nil, err
 	}
 	r.logged, r.locks = true, true
-	if o.Verb == verbScaleUp {
+	if o.Verb == journal.VerbScaleUp {
 		r.budget = r.spareMinionBudget()
 	}
 	return r, nil
@@ -115,7 +100,7 @@ func (c Runner) Repair(o Options) (*Run, error) {
 // Start returns a run that starts the services of an installed cluster that is down, as far
 // as its hosts answer; see Repair.
 func (c Runner) Start(o Options) (*Run, error) {
-	o.Verb = verbStart
+	o.Verb = journal.VerbStart
 	r, err := c.changing(o)
 	if err != nil {
 		return nil, err
@@ -127,7 +112,7 @@ func (c Runner) Start(o Options) (*Run, error) {
 // Upgrade returns a run that moves a cluster in use to the versions of its inventory, or
 // to the Kubernetes version of the options.
 func (c Runner) Upgrade(o Options) (*Run, error) {
-	o.Verb = verbUpgrade
+	o.Verb = journal.VerbUpgrade
 	c.Options.Kubernetes = o.Kubernetes
 	r, err := c.changing(o)
 	if err != nil {
@@ -167,7 +152,7 @@ func (c Runner) Playbook(o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Verb = verbRun
+	o.Verb = journal.VerbRun
 	r, err := c.newRun(p, b, o)
 	if err != nil {
 		return nil, err
@@ -192,7 +177,7 @@ func (c Runner) Task(task map[string]any, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.logged, r.budget = o.Verb == verbExec, everyHostMayFail()
-	r.unlocked = o.Verb != verbExec || task["command"] != nil || task["shell"] != nil
+	r.logged, r.budget = o.Verb == journal.VerbExec, everyHostMayFail()
+	r.unlocked = o.Verb != journal.VerbExec || task["command"] != nil || task["shell"] != nil
 	return r, nil
 }

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ func (c Runner) ScaleDown(o ScaleDownOptions) (*Run, error) {
 		return nil, project.AsUserError(errors.New("name the hosts that leave the cluster"))
 	}
 	given := o.Options
-	given.Verb = verbScaleDown
+	given.Verb = journal.VerbScaleDown
 	if o.Dead && o.KeepNodes {
 		return nil, project.AsUserError(errors.New("a dead host cannot stay in the cluster as a minion: leave out --keep-node or --dead"))
 	}
@@ -85,13 +84,13 @@ func (c Runner) ScaleUp(o Options, patterns []string) (*Run, error) {
 	if o.Joining, err = project.SelectHosts(inv, patterns); err != nil {
 		return nil, err
 	}
-	o.Verb = verbScaleUp
+	o.Verb = journal.VerbScaleUp
 	return c.changing(o)
 }
 
 // Reset returns a run that removes the cluster from all its hosts.
 func (c Runner) Reset(o Options) (*Run, error) {
-	o.Verb = verbReset
+	o.Verb = journal.VerbReset
 	return c.changing(o)
 }
 
@@ -102,33 +101,4 @@ func (c Runner) inventory(file string) (*inventory.Inventory, error) {
 		return nil, err
 	}
 	return p.Inventory, nil
-}
-
-// membershipUndo returns the command that takes back a run that changed the members of
-// the cluster; empty for other runs.
-func membershipUndo(call journal.Invocation) string {
-	switch call.Verb {
-	case verbScaleDown:
-		if call.KeepNodes {
-			return "the hosts are masters again with: deployer scale-up " + strings.Join(call.Leaving, " ")
-		}
-		return fmt.Sprintf("the hosts come back with: deployer scale-up %s", strings.Join(append(slices.Clone(call.Leaving), call.Dead...), " "))
-	case verbScaleUp:
-		return fmt.Sprintf("the hosts leave with: deployer scale-down %s", strings.Join(call.Joining, " "))
-	case verbEtcdReplace:
-		return "the data of the former member is kept in its data directory, as before-ID"
-	case verbEtcdRestore, verbEtcdReaddress:
-		return "the data that each member had before is kept in its data directory, as before-ID"
-	case verbEtcdRestoreHosts:
-		return "the hosts are empty again with: deployer reset --wipe"
-	case verbRotateEncryptionKey:
-		return "another rotation replaces the key again"
-	case verbRotateCA:
-		return "another rotation replaces the authorities again"
-	case verbNetworkPlugin, verbNetworkPluginBGP:
-		return "a node that has changed its network plugin keeps it; the same command continues the change"
-	case verbReset:
-		return "the cluster comes back with: deployer install"
-	}
-	return ""
 }

@@ -28,11 +28,11 @@ func TestKeepNodesExcludesDead(t *testing.T) {
 }
 
 func TestUndoOfADemotion(t *testing.T) {
-	call := journal.Invocation{Verb: verbScaleDown, Leaving: []string{"m3"}, KeepNodes: true}
-	if got, want := membershipUndo(call), "the hosts are masters again with: deployer scale-up m3"; got != want {
+	call := journal.Invocation{Verb: journal.VerbScaleDown, Leaving: []string{"m3"}, KeepNodes: true}
+	if got, want := undoScaleDown(call), "the hosts are masters again with: deployer scale-up m3"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if call.Same(journal.Invocation{Verb: verbScaleDown, Leaving: []string{"m3"}}) {
+	if call.Same(journal.Invocation{Verb: journal.VerbScaleDown, Leaving: []string{"m3"}}) {
 		t.Error("the removal of a node counts as the same invocation as a demotion")
 	}
 }

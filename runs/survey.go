@@ -8,6 +8,7 @@ import (
 	"deployer/cluster"
 	"deployer/cluster/compare"
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/engine/sanitize"
 	"deployer/engine/view"
 	"deployer/project"
@@ -19,7 +20,7 @@ import (
 // enough to find the nodes and members of the cluster, all hosts are needed to find their
 // broken components.
 func (c Runner) Survey(o Options) (*Run, error) {
-	o.Verb = verbSurvey
+	o.Verb = journal.VerbSurvey
 	r, err := c.builtin(o)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/project"
 	"deployer/runs/history"
 )
@@ -92,7 +93,7 @@ func missingResumed(all []*history.Entry, resumed map[string]bool) []string {
 func upgradesOf(newestFirst []*history.Entry, inventory, named string) (out []*history.Entry, reverted map[string]bool) {
 	upgrades, reverted := upgradesIn(newestFirst, inventory)
 	for _, r := range newestFirst {
-		if r.Header.Invocation.Verb != verbUpgrade {
+		if r.Header.Invocation.Verb != journal.VerbUpgrade {
 			continue
 		}
 		if id := r.Header.Run; id == named || slices.Contains(upgrades, r) && !reverted[id] {
@@ -110,9 +111,9 @@ func upgradesIn(newestFirst []*history.Entry, inventory string) (upgrades []*his
 	for _, r := range newestFirst {
 		call := r.Header.Invocation
 		switch {
-		case call.Verb == verbRevert && r.Finished():
+		case call.Verb == journal.VerbRevert && r.Finished():
 			reverted[call.Reverts] = true
-		case call.Verb != verbUpgrade, changedByUpgrade(r) == changedNothing:
+		case call.Verb != journal.VerbUpgrade, changedByUpgrade(r) == changedNothing:
 		case !r.Here, len(r.Keepers) > 0, call.Inventory == inventory:
 			upgrades = append(upgrades, r)
 		}

@@ -13,7 +13,7 @@ import (
 // "done" or "failed" after a change, "idle" or "refused" without one, "killed" after a
 // change, "cut" for a killed one whose log shows none.
 func upgradeEntry(run, to, how string) *history.Entry {
-	r := &journal.Record{Header: journal.Header{Run: run, Versions: map[string]string{"kubelet": to}, Invocation: journal.Invocation{Verb: verbUpgrade, Inventory: "/i"}}}
+	r := &journal.Record{Header: journal.Header{Run: run, Versions: map[string]string{"kubelet": to}, Invocation: journal.Invocation{Verb: journal.VerbUpgrade, Inventory: "/i"}}}
 	changed, failed := engine.HostReport{Host: "m1", Changed: 3}, engine.HostReport{Host: "m1", Failure: &engine.Failure{Message: "no"}}
 	switch how {
 	case "done":
@@ -38,7 +38,7 @@ func upgradeEntry(run, to, how string) *history.Entry {
 }
 
 func revertEntry(run, reverts string, outcome engine.Outcome) *history.Entry {
-	return &history.Entry{Here: true, Record: &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Invocation: journal.Invocation{Verb: verbRevert, Inventory: "/i", Reverts: reverts}}}}
+	return &history.Entry{Here: true, Record: &journal.Record{Outcome: outcome, Header: journal.Header{Run: run, Invocation: journal.Invocation{Verb: journal.VerbRevert, Inventory: "/i", Reverts: reverts}}}}
 }
 
 func resuming(r *history.Entry, run string) *history.Entry {
@@ -50,7 +50,7 @@ func resuming(r *history.Entry, run string) *history.Entry {
 func TestUpgradeChain(t *testing.T) {
 	up := upgradeEntry
 	install := up("3", "v2", "done")
-	install.Header.Invocation.Verb = verbInstall
+	install.Header.Invocation.Verb = journal.VerbInstall
 	elsewhere := up("9", "v2", "done")
 	elsewhere.Header.Invocation.Inventory = "/other"
 	there, thereReverted := up("5", "v3", "done"), revertEntry("6", "5", engine.OutcomeDone)

@@ -29,7 +29,7 @@ func ParseStep(line string) Step {
 
 // Hosts returns the hosts that a step of scale-up or scale-down names; nil for other verbs.
 func (s Step) Hosts() []string {
-	if len(s.Args) == 0 || !strings.HasPrefix(s.Args[0], "scale-") {
+	if verb := s.Verb(); verb != VerbScaleUp && verb != VerbScaleDown {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Args[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
@@ -60,7 +60,7 @@ func (d Interrupted) Present() (site *Site, tentative map[string]bool) {
 			case !named || i >= d.Begun:
 				out.Hosts = append(out.Hosts, h)
 				// A deploy repeats the join of a host that an earlier one has left unfinished.
-				tentative[h.Name] = named && d.Steps[i].Args[0] == "scale-up" && len(without(wanted.Roles, h.Roles)) == 0
+				tentative[h.Name] = named && d.Steps[i].Verb() == VerbScaleUp && len(without(wanted.Roles, h.Roles)) == 0
 			case !stays && i < d.Done: // it has left
 			case !stays:
 				out.Hosts, tentative[h.Name] = append(out.Hosts, h), true
@@ -162,7 +162,7 @@ func (c *Change) addSettings(before, after *Site) {
 // upgrade that has begun leads away from the versions of Before; it is repeated when it is
 // still wanted.
 func (d Interrupted) versions(after *Site) []Version {
-	i := slices.IndexFunc(d.Steps, func(s Step) bool { return len(s.Args) > 0 && (s.Args[0] == "upgrade" || s.Args[0] == "rollback") })
+	i := slices.IndexFunc(d.Steps, func(s Step) bool { return s.Verb() == VerbUpgrade || s.Verb() == VerbRollback })
 	if i < 0 || i >= d.Begun {
 		return compareVersions(d.Before, after)
 	}
@@ -176,7 +176,7 @@ func (d Interrupted) versions(after *Site) []Version {
 // out: Before or Wanted, whichever names all these hosts with their roles; nil for neither.
 func (d Interrupted) OldSite(c Change) *Site {
 	sites := []*Site{d.Before, d.Wanted}
-	if d.Complete() || slices.ContainsFunc(d.Steps[:min(d.Begun, len(d.Steps))], func(s Step) bool { return len(s.Args) > 0 && s.Args[0] == "scale-up" }) {
+	if d.Complete() || slices.ContainsFunc(d.Steps[:min(d.Begun, len(d.Steps))], func(s Step) bool { return s.Verb() == VerbScaleUp }) {
 		sites = []*Site{d.Wanted, d.Before}
 	}
 	leaving := append(slices.Clone(c.Leaving), c.Demoted...)

@@ -23,9 +23,6 @@ type PlaybookRun struct {
 	Hosts   []string `json:"hosts,omitempty"` // hosts that its plays name
 }
 
-// verbRun is the verb that runs a playbook.
-const verbRun = "run"
-
 // runs returns the playbooks of a revision that run: all of them when anything differs,
 // otherwise none.
 func (c Change) runs(after *Site, differs func(Playbook) bool) []PlaybookRun {
@@ -48,7 +45,7 @@ func (p Playbook) differsFrom(s *Site) bool {
 func (c Change) addPlaybookSteps(steps []Step, first bool) []Step {
 	for _, r := range c.Playbooks {
 		if r.First == first {
-			steps = append(steps, Step{Args: []string{verbRun, r.File}})
+			steps = append(steps, Step{Args: []string{VerbRun, r.File}})
 		}
 	}
 	return steps
@@ -63,6 +60,6 @@ func (d Interrupted) playbooks(c Change, after *Site) []PlaybookRun {
 				return true
 			}
 		}
-		return slices.ContainsFunc(d.Steps[min(d.Done, len(d.Steps)):], func(s Step) bool { return slices.Equal(s.Args, []string{verbRun, p.File}) })
+		return slices.ContainsFunc(d.Steps[min(d.Done, len(d.Steps)):], func(s Step) bool { return slices.Equal(s.Args, []string{VerbRun, p.File}) })
 	})
 }

@@ -7,6 +7,16 @@ import (
 	"deployer/inventory"
 )
 
+// The verbs of steps.
+const (
+	VerbApply     = "apply"
+	VerbRun       = "run"
+	VerbUpgrade   = "upgrade"
+	VerbRollback  = "rollback"
+	VerbScaleUp   = "scale-up"
+	VerbScaleDown = "scale-down"
+)
+
 // Step is one verb of deployer that carries out a part of a change.
 type Step struct {
 	// Args are the verb, its flags and its hosts, without the inventory.
@@ -14,6 +24,14 @@ type Step struct {
 	// Old is true when the step reads the inventory of the old revision, because the new one
 	// does not name the hosts that leave.
 	Old bool
+}
+
+// Verb returns the verb; empty for a step without one, as a stored state may have it.
+func (s Step) Verb() string {
+	if len(s.Args) == 0 {
+		return ""
+	}
+	return s.Args[0]
 }
 
 // String returns the command line without the inventory.
@@ -33,7 +51,7 @@ func (c Change) Steps() []Step {
 	var out []Step
 	switch {
 	case c.First:
-		out = append(c.addPlaybookSteps(nil, true), Step{Args: []string{"apply", "--yes"}})
+		out = append(c.addPlaybookSteps(nil, true), Step{Args: []string{VerbApply, "--yes"}})
 		return c.addPlaybookSteps(out, false)
 	case c.Removed:
 		return nil
@@ -48,20 +66,20 @@ func (c Change) Steps() []Step {
 		}
 		out = append(out, Step{Args: append(args, names(hosts)...), Old: old})
 	}
-	add(c.Demoted, true, "scale-down", "--keep-node")
-	add(c.Leaving, true, "scale-down")
+	add(c.Demoted, true, VerbScaleDown, "--keep-node")
+	add(c.Leaving, true, VerbScaleDown)
 	out = c.addPlaybookSteps(out, true)
 	if len(c.Joining) > 0 {
-		out = append(out, Step{Args: append([]string{"scale-up"}, names(c.Joining)...)})
+		out = append(out, Step{Args: append([]string{VerbScaleUp}, names(c.Joining)...)})
 	}
 	switch {
 	case slices.ContainsFunc(c.Versions, Version.Lower):
-		out = append(out, Step{Args: []string{"rollback", "--yes"}, Old: true})
+		out = append(out, Step{Args: []string{VerbRollback, "--yes"}, Old: true})
 	case len(c.Versions) > 0:
-		out = append(out, Step{Args: []string{"upgrade"}})
+		out = append(out, Step{Args: []string{VerbUpgrade}})
 	}
 	if c.Is(KindConfiguration) {
-		out = append(out, Step{Args: []string{"apply", "--yes"}})
+		out = append(out, Step{Args: []string{VerbApply, "--yes"}})
 	}
 	return c.addPlaybookSteps(out, false)
 }

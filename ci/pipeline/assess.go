@@ -178,7 +178,7 @@ func (p *Pipeline) addFormerRules(ctx context.Context, t *target) error {
 func (t *target) derive() {
 	t.Steps = t.Change.Steps()
 	for i, s := range t.Steps {
-		if s.Args[0] == "upgrade" {
+		if s.Verb() == change.VerbUpgrade {
 			t.Steps[i].Args = append(slices.Clone(s.Args), t.upgradeArgs()...)
 		}
 	}

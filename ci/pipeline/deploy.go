@@ -118,7 +118,7 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, d *reposi
 	if err != nil {
 		return err
 	}
-	if s.Args[0] == "rollback" {
+	if s.Verb() == change.VerbRollback {
 		return p.rollbackStep(ctx, t, s, d, dir, j)
 	}
 	interrupted := d.Interrupted() && t.Resumed
@@ -132,7 +132,7 @@ func (p *Pipeline) step(ctx context.Context, t *target, s change.Step, d *reposi
 		return err
 	}
 	args := append(slices.Clone(s.Args), "--lock-timeout", t.environment.LockTimeout)
-	if t.planFile != "" && (s.Args[0] == "apply" || s.Args[0] == "run") && !interrupted {
+	if t.planFile != "" && (s.Verb() == change.VerbApply || s.Verb() == change.VerbRun) && !interrupted {
 		_, err := p.execute(ctx, j, command{program: p.Deployer, args: []string{"apply", t.planFile, "--lock-timeout", t.environment.LockTimeout}, dir: dir, deployer: true})
 		return completed(err)
 	}

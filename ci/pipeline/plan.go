@@ -30,17 +30,17 @@ func (p *Pipeline) plan(ctx context.Context, t *target, j job) error {
 	for i, s := range t.Steps {
 		switch {
 		case i < done: // a host that has left cannot be checked again
-		case s.Args[0] == "scale-down":
+		case s.Verb() == change.VerbScaleDown:
 			if err := p.checkLeaving(ctx, t, s, j); err != nil {
 				return err
 			}
-		case len(t.Steps) == 1 && s.Args[0] == "apply" && !t.Change.First:
+		case len(t.Steps) == 1 && s.Verb() == change.VerbApply && !t.Change.First:
 			made, err := p.planOnly(ctx, t, j, "install")
 			if err != nil {
 				return err
 			}
 			plans = append(plans, made)
-		case len(t.Steps) == 1 && s.Args[0] == "run":
+		case len(t.Steps) == 1 && s.Verb() == change.VerbRun:
 			made, err := p.planOnly(ctx, t, j, s.Args...)
 			if err != nil {
 				return err

@@ -46,14 +46,14 @@ func (p *Pipeline) nextRun(ctx context.Context, t *target, d *repository.Deployi
 func (p *Pipeline) resume(ctx context.Context, t *target, s change.Step, d *repository.Deploying, dir string, j job) error {
 	s = withUpgrade(s, d)
 	flags := append([]string{"--yes", "--lock-timeout", t.environment.LockTimeout}, stepFlags(s)...)
-	if s.Args[0] == "run" && len(s.Args) > 1 {
+	if s.Verb() == change.VerbRun && len(s.Args) > 1 {
 		flags = append(flags, "--playbook", filepath.Join(dir, filepath.FromSlash(s.Args[1])))
 	}
 	var tried [][]string
 	for _, id := range slices.Backward(d.Runs) {
 		tried = append(tried, []string{"resume", id})
 	}
-	if s.Args[0] == "rollback" {
+	if s.Verb() == change.VerbRollback {
 		tried = [][]string{{"resume"}}
 	}
 	err := errNoRun

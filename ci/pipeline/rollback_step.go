@@ -59,7 +59,7 @@ func (p *Pipeline) nameUpgrade(ctx context.Context, t *target, d *repository.Dep
 // withUpgrade returns the step of a rollback with the runs that the state names; other steps as they
 // are.
 func withUpgrade(s change.Step, d *repository.Deploying) change.Step {
-	if s.Args[0] == "rollback" {
+	if s.Verb() == change.VerbRollback {
 		s.Args = slices.Concat(s.Args[:1], d.Upgrade, s.Args[1:])
 	}
 	return s

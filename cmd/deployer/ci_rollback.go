@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/ci/change"
+	"deployer/engine/journal"
 	"deployer/operations"
 	"deployer/runs"
 	"deployer/runs/history"
@@ -34,7 +36,7 @@ func printUpgrade(w io.Writer, runner runs.Runner, given runs.Options) error {
 
 // upgrade returns the runs that the step of a rollback names; none for other steps.
 func (step ciStep) upgrade() []string {
-	if len(step) == 0 || step[0] != "rollback" {
+	if step.verb() != change.VerbRollback {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(step[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
@@ -64,7 +66,7 @@ func (step ciStep) requireUpgrades(parts []*runs.Revert, review string) error {
 		return err
 	}
 	for _, back := range parts {
-		if step[0] != "rollback" || back.Invocation.Verb != "upgrade" {
+		if step.verb() != change.VerbRollback || back.Invocation.Verb != journal.VerbUpgrade {
 			return &exitError{exitRefused, fmt.Errorf("nothing was changed: run %s is deployer %s, and the step deployer %s reverts upgrades only", back.ID, back.Invocation.Verb, strings.Join(step, " "))}
 		}
 		if named := step.upgrade(); len(named) > 0 && !slices.Contains(named, back.ID) {

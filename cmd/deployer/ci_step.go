@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/ci/change"
 	"deployer/ci/pipeline"
 	"deployer/engine/journal"
 	"deployer/project"
@@ -31,6 +32,8 @@ func givenRunID() string {
 // confirms what the record of a host claims; empty for none.
 type ciStep []string
 
+func (step ciStep) verb() string { return change.Step{Args: step}.Verb() }
+
 // flag adds --step, the words of the step, which only deployer ci sets.
 func (step *ciStep) flag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar((*[]string)(step), "step", nil, "word of the command line that CI carries out; set by deployer ci")
@@ -44,7 +47,7 @@ func (step ciStep) require(ctx context.Context, e env, name string, r *history.E
 	switch {
 	case len(step) == 0:
 		return nil
-	case name != r.Header.Run && (name != "" || step[0] != "rollback"):
+	case name != r.Header.Run && (name != "" || step.verb() != change.VerbRollback):
 		return project.AsUserError(fmt.Errorf("there is no run %s", name))
 	}
 	got := r.Header.Invocation
@@ -66,16 +69,16 @@ func (step ciStep) invocation(ctx context.Context, e env, r *history.Entry, give
 	if err != nil {
 		return journal.Invocation{}, err
 	}
-	switch step[0] {
-	case "apply": // the survey of the cluster decides between a start of its services and an install
-		want := journal.Invocation{Verb: "install", Inventory: inventory}
-		if got.Verb == "start" {
+	switch step.verb() {
+	case change.VerbApply: // the survey of the cluster decides between a start of its services and an install
+		want := journal.Invocation{Verb: journal.VerbInstall, Inventory: inventory}
+		if got.Verb == journal.VerbStart {
 			want.Verb = got.Verb
 		}
 		return want, nil
-	case "rollback": // whichever upgrade was reverted; see requireUpgrades
+	case change.VerbRollback: // whichever upgrade was reverted; see requireUpgrades
 		vars, err := rollbackVars(r)
-		return journal.Invocation{Verb: "revert", Inventory: inventory, Reverts: got.Reverts, Extra: vars}, err
+		return journal.Invocation{Verb: journal.VerbRevert, Inventory: inventory, Reverts: got.Reverts, Extra: vars}, err
 	}
 	var want *journal.Invocation
 	verb := env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: e.stderr, started: func(r *runs.Run) {

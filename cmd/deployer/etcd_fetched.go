@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"deployer/engine/journal"
@@ -19,7 +18,7 @@ import (
 // files of the user, and does nothing for other runs.
 func removeFetchedSnapshot(r *runs.Run) error {
 	dir, err := fetchedSnapshots()
-	reads := strings.HasPrefix(r.Verb, "etcd-restore") || r.Verb == "etcd-readdress"
+	reads := r.Verb == journal.VerbEtcdRestore || r.Verb == journal.VerbEtcdRestoreHosts || r.Verb == journal.VerbEtcdReaddress
 	if err != nil || !reads {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"deployer/engine/journal"
 	"deployer/operations"
 	"deployer/runs"
 	"deployer/shellquote"
@@ -79,7 +80,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 			if err := confirmRecord(e, record, given, yes); err != nil {
 				return err
 			}
-			if record.Header.Invocation.Verb == "revert" {
+			if record.Header.Invocation.Verb == journal.VerbRevert {
 				parts, err := runner.ResumeRollback(record.Header, given)
 				if err != nil {
 					return err
@@ -102,7 +103,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 			if err := execute(cmd.Context(), e, r, o); err != nil || o.Check {
 				return err
 			}
-			if r.Verb == "certs-requests" && o.output == "text" {
+			if r.Verb == journal.VerbCertsRequests && o.output == "text" {
 				return printRequests(e, r.Project.Cluster.ExternalAuthorities.Requests)
 			}
 			return removeFetchedSnapshot(r)
@@ -123,7 +124,7 @@ interrupted apply is shown and confirmed, as apply does.`,
 // resumeRevert continues a revert, or the rollback of an upgrade, which was confirmed.
 func resumeRevert(ctx context.Context, e env, runner runs.Runner, parts []*runs.Revert, o runOptions) error {
 	operator, with := newConsole(e, o, true).operator(runner), operations.RevertOptions{Check: o.Check}
-	if parts[0].Invocation.Verb != "upgrade" {
+	if parts[0].Invocation.Verb != journal.VerbUpgrade {
 		return operator.Revert(ctx, parts[0], with)
 	}
 	_, err := operator.Rollback(ctx, parts, o.Inventory, with)

@@ -34,7 +34,7 @@ func printPreview(w io.Writer, back *runs.Revert, preview *runs.RevertPreview, o
 	}
 	if back.ResumedFrom != "" {
 		verb := "revert"
-		if back.Invocation.Verb == "upgrade" {
+		if back.Invocation.Verb == journal.VerbUpgrade {
 			verb = "rollback"
 		}
 		fmt.Fprintf(w, "\nrun %s resumed run %s, whose changes stay; to revert them:\n  deployer %s %s\n", back.ID, back.ResumedFrom, verb, back.ResumedFrom)
@@ -94,7 +94,7 @@ func orEmpty[T any](list []T) []T {
 // of the inventory and playbook.
 func printUnrestored(w io.Writer, call journal.Invocation, left []runs.Irreversible, report *engine.Report) {
 	printIrreversible(w, "could not be restored:", left)
-	if report.Outcome() == engine.OutcomeDone && (call.Verb == "install" || call.Verb == "run") {
+	if report.Outcome() == engine.OutcomeDone && (call.Verb == journal.VerbInstall || call.Verb == journal.VerbRun) {
 		fmt.Fprintf(w, "\nthe inventory and the playbook still describe the reverted changes: edit them, or the next run applies them again\n")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deployer/engine"
+	"deployer/engine/journal"
 	"deployer/operations"
 	"deployer/runs"
 	"deployer/runs/history"
@@ -99,7 +100,7 @@ func newRunRow(r *history.Entry) runRow {
 	row := runRow{Run: h.Run, Verb: h.Invocation.Verb, Playbook: h.Invocation.Playbook, Inventory: h.Invocation.Inventory, By: h.By,
 		Started: h.Started, Elapsed: r.Elapsed(), Outcome: r.Outcome, Hosts: len(r.Hosts), Changed: r.Results[engine.StatusChanged], Failed: len(r.Parked), Found: r.Places()}
 	if h.Plan != nil {
-		row.Verb = "apply"
+		row.Verb = journal.VerbApply
 	}
 	if r.Report != nil {
 		row.Hosts, row.Changed, row.Failed = len(r.Report.Hosts), r.Report.Changed(), len(r.Report.Broken())

@@ -36,7 +36,7 @@ func (e *Entry) Claims(given map[string]any) []string {
 			out = append(out, "--"+flag.name)
 		}
 	}
-	if e.Report != nil && len(e.Report.Paused) > 0 && c.Verb != "revert" {
+	if e.Report != nil && len(e.Report.Paused) > 0 && c.Verb != journal.VerbRevert {
 		out = append(out, "it has paused after the canaries of "+lineOf(e.Report.Paused)+", and does not pause there again")
 	}
 	return out
@@ -56,9 +56,9 @@ func (e *Entry) OriginalClaims(known map[string]any) []string {
 // verbClaims returns the claim of a verb other than install and run.
 func verbClaims(c journal.Invocation) []string {
 	switch c.Verb {
-	case "install", "run":
+	case journal.VerbInstall, journal.VerbRun:
 		return nil
-	case "revert":
+	case journal.VerbRevert:
 		return []string{"it reverts run " + valueText(c.Reverts)}
 	}
 	return []string{"it is deployer " + valueText(c.Verb)}
@@ -67,7 +67,7 @@ func verbClaims(c journal.Invocation) []string {
 // restoreClaims returns what a record of a restore of etcd claims by leaving a variable out: its
 // playbooks then go on as runs of versions that did not know the variable.
 func restoreClaims(c journal.Invocation, given map[string]any) []string {
-	if c.Verb != "etcd-restore" && c.Verb != "etcd-restore-hosts" {
+	if c.Verb != journal.VerbEtcdRestore && c.Verb != journal.VerbEtcdRestoreHosts {
 		return nil
 	}
 	var out []string
@@ -79,7 +79,7 @@ func restoreClaims(c journal.Invocation, given map[string]any) []string {
 	} {
 		_, recorded := c.Extra[variable.name]
 		_, again := given[variable.name]
-		if keysOnly := strings.HasPrefix(variable.name, "etcd_restore_keys_"); !recorded && !again && (!keysOnly || c.Verb == "etcd-restore-hosts") {
+		if keysOnly := strings.HasPrefix(variable.name, "etcd_restore_keys_"); !recorded && !again && (!keysOnly || c.Verb == journal.VerbEtcdRestoreHosts) {
 			out = append(out, fmt.Sprintf("%s (no %s)", variable.without, variable.name))
 		}
 	}

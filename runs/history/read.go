@@ -195,7 +195,7 @@ func (e *Entry) RequirePlaybook(given string, verb string) error {
 	recorded := e.Header.Invocation.Playbook
 	base := func(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 	switch {
-	case recorded == "" && given != "" && e.Header.Invocation.Verb != "revert":
+	case recorded == "" && given != "" && e.Header.Invocation.Verb != journal.VerbRevert:
 		return project.AsUserError(fmt.Errorf("%s, of a playbook of deployer's own; leave --playbook out", Origin(e)))
 	case recorded == "" || base(recorded) == base(given):
 		return nil
