@@ -111,8 +111,8 @@ func TestCertsRequests(t *testing.T) {
 		t.Error(stdout)
 	}
 	all := s.out()
-	// The master has 8 with the one of deployer itself, etcd 3, and each node 3.
-	if len(all) != 17 || !slices.Contains(all, "certificate-requests/etcd/"+m+"/etcd-peer") || !slices.Contains(all, "certificate-requests/cluster/"+m+"/super-admin") {
+	// The master has 9 with the one of deployer itself, etcd 4, and each node 3.
+	if len(all) != 19 || !slices.Contains(all, "certificate-requests/etcd/"+m+"/etcd-peer") || !slices.Contains(all, "certificate-requests/cluster/"+m+"/super-admin") {
 		t.Errorf("%d requests: %q", len(all), all)
 	}
 	if keys, err := filepath.Glob("certificate-requests/*/*/*.key"); err != nil || len(keys) > 0 {
@@ -128,7 +128,7 @@ func TestCertsRequests(t *testing.T) {
 	}
 	before["index"] = ""
 	stdout, _ = s.deployer(exitOK, "certs", "requests")
-	if !strings.Contains(stdout, "17 requests are out in certificate-requests") {
+	if !strings.Contains(stdout, "19 requests are out in certificate-requests") {
 		t.Error(stdout)
 	}
 	for path, content := range before {
@@ -139,19 +139,19 @@ func TestCertsRequests(t *testing.T) {
 
 	s.sign("20", "certificate-requests/cluster/"+m+"/scheduler", "certificate-requests/cluster/"+m+"/admin")
 	s.deployer(exitOK, "certs", "requests", "--within", "240h")
-	if got := s.out(); len(got) != 15 || slices.Contains(got, "certificate-requests/cluster/"+m+"/admin") {
+	if got := s.out(); len(got) != 17 || slices.Contains(got, "certificate-requests/cluster/"+m+"/admin") {
 		t.Errorf("behind two answers: %d %q", len(got), got)
 	}
 	s.deployer(exitOK, "certs", "requests", n)
-	if got := s.out(); len(got) != 15 {
+	if got := s.out(); len(got) != 17 {
 		t.Errorf("the requests of other hosts are gone: %q", got)
 	}
 	s.deployer(exitOK, "certs", "requests", m)
-	if got := s.out(); len(got) != 17 {
+	if got := s.out(); len(got) != 19 {
 		t.Errorf("certificates that are valid for 20 days are no answer for 30: %q", got)
 	}
 	index, err := requests.ReadIndex("certificate-requests")
-	if err != nil || len(index.Requests) != 17 || index.Requests[0].Validity != "8760h0m0s" {
+	if err != nil || len(index.Requests) != 19 || index.Requests[0].Validity != "8760h0m0s" {
 		t.Errorf("%+v, %v", index, err)
 	}
 }
