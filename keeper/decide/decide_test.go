@@ -233,7 +233,17 @@ func TestEtcdCare(t *testing.T) {
 	if d := EtcdCare(s, w); len(d.Actions) != 0 || len(d.Blocked) != 1 || !strings.HasPrefix(d.Blocked[0].Why, "etcd on m3 does not serve") {
 		t.Errorf("a member is down: %+v", d)
 	}
-	w.Etcd.Members[2].Serves = true
+	w.Etcd.Members[2].Listed, w.Etcd.Members[2].Answers = false, false // its master has left the cluster
+	if d := EtcdCare(s, w); len(d.Actions) != 1 || d.Actions[0].Kind != FreeSpace {
+		t.Errorf("a member has left: %+v", d)
+	}
+	back := s
+	*back.Replace = true
+	if d := EtcdCare(back, w); len(d.Actions) != 0 {
+		t.Errorf("a member may come back: %v", d.Actions)
+	}
+	*back.Replace = false
+	w.Etcd.Members[2] = member("m3", 90*mib, mib, false)
 	if d := EtcdCare(s, w); len(d.Actions) != 1 || d.Actions[0].Kind != FreeSpace {
 		t.Errorf("%v", d)
 	}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"deployer/cluster"
@@ -18,7 +19,11 @@ func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
 	}
 	if w.Etcd.NoSpace {
 		const what = "free space in etcd"
-		down := notServing(w.Etcd, "")
+		counted := w.Etcd
+		if !*s.Replace { // else a host whose member has left may make a new one at this moment
+			counted = withoutDeparted(w.Etcd)
+		}
+		down := notServing(counted, "")
 		switch {
 		case !*s.FreeSpace:
 			d.block(what, "cluster.keeper.etcd.free_space is false: run deployer etcd defrag")
@@ -39,6 +44,15 @@ func EtcdCare(s cluster.KeeperEtcdSpec, w world.World) (d Decision) {
 	}
 	d.do(Action{Kind: Defragment, Object: etcdObject, Hosts: order, Why: "much of the files holds no data on " + strings.Join(order, ", ")})
 	return d
+}
+
+// withoutDeparted leaves out hosts of the configuration whose members have left, such as by a purge: until the next run
+// the configuration has them.
+func withoutDeparted(e world.Etcd) world.Etcd {
+	if slices.ContainsFunc(e.Members, func(m cluster.EtcdMemberState) bool { return m.Listed }) {
+		e.Members = slices.DeleteFunc(slices.Clone(e.Members), func(m cluster.EtcdMemberState) bool { return m.Host != "" && !m.Listed })
+	}
+	return e
 }
 
 // memberHosts returns the hosts of the inventory with a member of etcd.
