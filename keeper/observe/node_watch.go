@@ -28,8 +28,12 @@ type NodeWatch struct {
 	changed chan struct{} // closed when an attempt has read all nodes, or has failed
 }
 
-// watchAgain is the time after which a watch that has ended begins anew.
-const watchAgain = 2 * time.Second
+// watchAgain is the time after which a watch that has ended begins anew: all nodes are read again then. It doubles up to
+// watchAgainMax while watches end before they have lasted that long, such as where the right to watch is missing.
+const (
+	watchAgain    = 2 * time.Second
+	watchAgainMax = time.Minute
+)
 
 // WatchNodes follows the nodes until stop is called.
 func WatchNodes(c *kube.Client, log *slog.Logger) *NodeWatch {
@@ -37,11 +41,15 @@ func WatchNodes(c *kube.Client, log *slog.Logger) *NodeWatch {
 	w := &NodeWatch{cancel: cancel, done: make(chan struct{}), nodes: map[string]world.Node{}, changed: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		for ctx.Err() == nil {
+		for pause := watchAgain; ctx.Err() == nil; pause = min(2*pause, watchAgainMax) {
+			began := time.Now()
 			err := kube.Follow(ctx, c, nodes(), nodesPage, kube.Follower[node]{Begin: w.begin, Set: w.set, Delete: w.remove, Synced: w.complete})
 			if w.end(err); ctx.Err() == nil {
 				log.Info("nodes are read again", "why", err)
-				_ = poll.Sleep(ctx, watchAgain)
+				if time.Since(began) > watchAgainMax {
+					pause = watchAgain
+				}
+				_ = poll.Sleep(ctx, pause)
 			}
 		}
 	}()

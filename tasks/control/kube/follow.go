@@ -74,9 +74,13 @@ func watch[T Versioned](ctx context.Context, c *Client, resource schema.GroupVer
 	for events := json.NewDecoder(resp.Body); ; {
 		var event struct {
 			Type   string
-			Object T
+			Object json.RawMessage
 		}
+		var object T
 		err := events.Decode(&event)
+		if err == nil && event.Type != "ERROR" { // whose object is a Status
+			err = json.Unmarshal(event.Object, &object)
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return version, nil
@@ -85,12 +89,12 @@ func watch[T Versioned](ctx context.Context, c *Client, resource schema.GroupVer
 		case event.Type == "ERROR":
 			return version, errors.New("the API server has not kept all changes")
 		}
-		version = event.Object.Version()
+		version = object.Version()
 		switch event.Type {
 		case "ADDED", "MODIFIED":
-			f.Set(event.Object)
+			f.Set(object)
 		case "DELETED":
-			f.Delete(event.Object)
+			f.Delete(object)
 		}
 	}
 }
