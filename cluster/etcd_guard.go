@@ -25,7 +25,11 @@ func (r *resolver) etcdGuard() EtcdGuard {
 	if !*r.spec.Etcd.Guard || len(r.place.etcd) < guardedMembers {
 		return none
 	}
-	out := none
+	if u, err := url.Parse(r.spec.Etcd.MetricsURL); err != nil || u.Scheme != "http" {
+		return none // a kubelet's probe trusts no authority of the cluster
+	}
+	// A master has this taint when the first minion joins.
+	out := EtcdGuard{Nodes: []string{}, Taints: []string{"node-role.kubernetes.io/control-plane"}}
 	for _, name := range r.place.etcd {
 		h := r.host(name)
 		if !h.isNode() {

@@ -29,6 +29,8 @@ func TestEtcdGuard(t *testing.T) {
 		"three masters":         {hosts: masters, want: EtcdGuard{[]string{"m1", "m2", "m3"}, []string{control}, "127.0.0.1", 2381}},
 		"taints of a user":      {hosts: tainted, want: EtcdGuard{[]string{"m1", "m2", "m3"}, []string{control, "storage"}, "127.0.0.1", 2381}},
 		"metrics everywhere":    {spec: EtcdSpec{MetricsURL: "http://0.0.0.0:9381"}, hosts: masters, want: EtcdGuard{[]string{"m1", "m2", "m3"}, []string{control}, "127.0.0.1", 9381}},
+		"metrics with TLS":      {spec: EtcdSpec{MetricsURL: "https://127.0.0.1:2381"}, hosts: masters},
+		"masters only":          {hosts: masters[:3], want: EtcdGuard{[]string{"m1", "m2", "m3"}, []string{control}, "127.0.0.1", 2381}},
 		"off":                   {spec: EtcdSpec{Guard: &off}, hosts: masters},
 		"one member":            {hosts: hosts(RoleMaster, RoleMinion)},
 		"members off the nodes": {hosts: hosts(RoleMaster, RoleMinion, RoleEtcd, RoleEtcd, RoleEtcd)},

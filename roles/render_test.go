@@ -180,6 +180,7 @@ func planOfNew(e cluster.Etcd) map[string]any {
 
 func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 	return map[string]any{
+		"keeper_found":            map[string]any{"exists": true},
 		"name_servers_found":      map[string]any{"file": "/etc/resolv.conf", "servers": []any{}},
 		"api_proxy":               map[string]any{"changed": false, "failed": false, "skipped": false},
 		"network_manager":         map[string]any{"changed": false, "failed": false, "skipped": false},

@@ -228,7 +228,7 @@ func (s *site) paused() {
 // did returns what the keepers did, by deployer runs keeper, each as "ACTION OBJECT RESULT".
 func (s *site) did() []string {
 	s.T.Helper()
-	out := s.Deployer("runs", "keeper", "-n", "100", "-o", "json")
+	out := s.Deployer("runs", "keeper", "-i", s.Inventory, "-n", "100", "-o", "json")
 	var actions []runs.KeeperAction
 	if err := json.Unmarshal([]byte(out.Stdout), &actions); err != nil {
 		s.T.Fatalf("deployer runs keeper: %v\n%s", err, out.All())

@@ -65,7 +65,7 @@ func (p *plane) startKeepers(ctx context.Context, program string) error {
 
 // grantKeepers creates the rights of the components that deployer adds, those of the keeper among them.
 func (p *plane) grantKeepers(ctx context.Context) error {
-	text, err := render("cluster-objects", "rbac.yaml.tmpl", p.masters[0].cluster, p.masters[0].node.Name)
+	text, err := render("cluster-rights", "rbac.yaml.tmpl", p.masters[0].cluster, p.masters[0].node.Name)
 	if err != nil {
 		return err
 	}
