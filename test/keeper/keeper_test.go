@@ -427,6 +427,12 @@ func (s *site) hooks() string {
 func (s *site) nodeJoins() {
 	s.Kubectl("m1", "delete node n2")
 	s.Shell("n2", "systemctl restart kubelet")
+	s.Eventually(time.Minute, "the kubelet has registered n2 anew", func() error {
+		if s.Shell("m1", "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-node-lease get lease n2 -o name 2>/dev/null || true") == "" {
+			return errors.New("it has no Lease")
+		}
+		return nil
+	})
 	s.RequireReady([]string{"n2"})
 	s.Eventually(2*time.Minute, "the hook has run for the node that joined", func() error {
 		if got := s.hooks(); !strings.HasSuffix(got, "post_add n2") {
