@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"net"
 	"net/url"
 	"slices"
 )
@@ -25,11 +24,12 @@ func (r *resolver) etcdGuard() EtcdGuard {
 	if !*r.spec.Etcd.Guard || len(r.place.etcd) < guardedMembers {
 		return none
 	}
-	if u, err := url.Parse(r.spec.Etcd.MetricsURL); err != nil || u.Scheme != "http" {
+	metrics, err := url.Parse(r.spec.Etcd.MetricsURL)
+	if err != nil || metrics.Scheme != "http" {
 		return none // a kubelet's probe trusts no authority of the cluster
 	}
 	// A master has this taint when the first minion joins.
-	out := EtcdGuard{Nodes: []string{}, Taints: []string{"node-role.kubernetes.io/control-plane"}}
+	out := EtcdGuard{Nodes: []string{}, Taints: []string{controlPlane}}
 	for _, name := range r.place.etcd {
 		h := r.host(name)
 		if !h.isNode() {
@@ -42,19 +42,7 @@ func (r *resolver) etcdGuard() EtcdGuard {
 			}
 		}
 	}
-	out.Host, out.Port = healthAddress(r.spec.Etcd.MetricsURL)
+	out.Host = fromItself(metrics.Hostname())
+	out.Port, _ = urlPort(r.spec.Etcd.MetricsURL) // Validate has checked it
 	return out
-}
-
-// healthAddress returns where a host reaches the URL of its own member's metrics.
-func healthAddress(metrics string) (host string, port int) {
-	u, err := url.Parse(metrics)
-	if err != nil {
-		return localAddress, 0 // Validate has checked it
-	}
-	port, _ = urlPort(metrics)
-	if ip := net.ParseIP(u.Hostname()); ip == nil || ip.IsUnspecified() {
-		return localAddress, port
-	}
-	return u.Hostname(), port
 }

@@ -100,9 +100,6 @@ func (r *resolver) keeperBackups() []KeeperBackups {
 // resolve returns the settings for playbooks.
 func (s KeeperSpec) resolve() Keeper {
 	host, port, _ := net.SplitHostPort(s.MetricsAddress) // Validate has checked it
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = localAddress
-	}
 	scale := []KeeperScale{}
 	for _, policy := range s.Scale {
 		group, _, named := strings.Cut(policy.APIVersion, "/")
@@ -115,9 +112,17 @@ func (s KeeperSpec) resolve() Keeper {
 	onHost.Profiles, onHost.Replacement = fileOf(s.Profiles, fileProfiles), fileOf(s.Replacement, fileReplacement)
 	onHost.Reboots = KeeperRebootsSpec{} // the keeper of masters has no part in it
 	return Keeper{
-		Enabled: *s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(host, port) + "/healthz",
+		Enabled: *s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(fromItself(host), port) + "/healthz",
 		Profiles: s.Profiles, Replacement: s.Replacement, Settings: settingsOf(reflect.ValueOf(onHost)).(map[string]any),
 	}
+}
+
+// fromItself returns where a host reaches what listens at an address of its own.
+func fromItself(listen string) string {
+	if ip := net.ParseIP(listen); ip == nil || ip.IsUnspecified() {
+		return localAddress
+	}
+	return listen
 }
 
 // fileOf returns the path on masters of a file whose content is in the inventory; empty without content.

@@ -150,7 +150,7 @@ func rolesOf(n Node) []string {
 func (r *resolver) labels(h Host, n Node) map[string]string {
 	out := map[string]string{}
 	if n.IsMaster {
-		out["node-role.kubernetes.io/control-plane"] = ""
+		out[controlPlane] = ""
 		if r.place.taintsMaster(h) {
 			out[excludedLabel] = ""
 		}
@@ -159,9 +159,12 @@ func (r *resolver) labels(h Host, n Node) map[string]string {
 	return out
 }
 
+// controlPlane is the label and the key of the taint of masters.
+const controlPlane = "node-role.kubernetes.io/control-plane"
+
 func (r *resolver) taints(h Host) []Taint {
 	out := []Taint{}
-	own := Taint{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}
+	own := Taint{Key: controlPlane, Effect: "NoSchedule"}
 	for _, text := range h.Taints {
 		t, _ := parseTaint(text)
 		out = append(out, t)
