@@ -52,11 +52,8 @@ func (Embedded) AgentDigest(arch string) (string, error) {
 }
 
 // KeeperBinary returns the keeper for an architecture in Go's naming.
-func (e Embedded) KeeperBinary(arch string) ([]byte, error) {
-	if err := e.CarriesKeeper(arch); err != nil {
-		return nil, err
-	}
-	f, err := packed("keeper", arch)
+func (Embedded) KeeperBinary(arch string) ([]byte, error) {
+	f, err := packedKeeper(arch)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +66,16 @@ func (e Embedded) KeeperBinary(arch string) ([]byte, error) {
 
 // CarriesKeeper returns an error when this binary has no keeper for an architecture.
 func (Embedded) CarriesKeeper(arch string) error {
-	if _, err := packed("keeper", arch); err != nil {
-		return fmt.Errorf("%w KEEPER_ARCH=%s", err, arch)
+	_, err := packedKeeper(arch)
+	return err
+}
+
+func packedKeeper(arch string) (packing.File, error) {
+	f, err := packed("keeper", arch)
+	if err != nil {
+		return nil, fmt.Errorf("%w KEEPER_ARCH=%s", err, arch)
 	}
-	return nil
+	return f, nil
 }
 
 // packed returns a program, which is an agent or a keeper.
