@@ -24,7 +24,7 @@ func (c Runner) KeeperStatus(o Options) (*Run, error) {
 // KeeperActions returns a run that reads what the keepers of the masters did: of each the newest actions, at most
 // number. It needs no API.
 func (c Runner) KeeperActions(o Options, number int) (*Run, error) {
-	o.Verb = "keeper-actions"
+	o.Verb = journal.VerbKeeperActions
 	o.Extra = mergeVars(o.Extra, map[string]any{"keeper_actions_number": min(number, maxKeeperActions)})
 	return c.withoutArtifacts(o)
 }

@@ -43,6 +43,7 @@ const (
 	VerbNetworkPluginBGP = "network-plugin-bgp" // of one that gets bgp
 
 	VerbKeeperStatus    = "keeper-status"
+	VerbKeeperActions   = "keeper-actions"
 	VerbKeeperPause     = "keeper-pause"
 	VerbNodeMaintenance = "node-maintenance"
 )
