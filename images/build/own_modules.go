@@ -28,10 +28,20 @@ func ownModule(f imagefile.File, name string) (module, error) {
 	m := module{name: name, path: set.Path, tags: strings.Join(set.Tags, ","), extra: extra}
 	var flags []string
 	for _, variable := range slices.Sorted(maps.Keys(set.Variables)) {
-		flags = append(flags, "-X "+variable+"="+set.Variables[variable])
+		flags = append(flags, linkText(variable, set.Variables[variable]))
 	}
 	m.ldflags = strings.Join(flags, " ")
 	return m, nil
+}
+
+// linkText returns the linker's option that sets a variable. The go command splits options at
+// spaces outside of quotes.
+func linkText(variable, text string) string {
+	option := variable + "=" + text
+	if strings.Contains(option, " ") {
+		option = "'" + option + "'"
+	}
+	return "-X " + option
 }
 
 // archiveKey is the key of the files of the set's project: two image files may have different

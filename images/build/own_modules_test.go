@@ -16,7 +16,7 @@ func ownSet(t *testing.T, goMod string) (*builder, *output, error) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"tool.yaml": "name: tool\nimage: registry.example/tool\nversion: v1\nbase: scratch\n" +
-			"modules: {tool: {directory: pins, path: example.org/tool, tags: [a, b], variables: {example.org/tool/version.Version: v1}}}\n" +
+			"modules: {tool: {directory: pins, path: example.org/tool, tags: [a, b], variables: {example.org/tool/version.Full: v1 of today, example.org/tool/version.Version: v1}}}\n" +
 			"binaries: [{from: tool, program: tool, path: /tool}]\nfiles: [{path: /run.sh, from: tool, source: run.sh, mode: \"0755\"}]\n",
 		"pins/go.mod": goMod,
 		"pins/go.sum": "",
@@ -49,7 +49,7 @@ func TestOwnModuleSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := o.image.modules[0]
-	if m.name != "tool" || m.path != "example.org/tool" || m.tags != "a,b" || m.ldflags != "-X example.org/tool/version.Version=v1" {
+	if m.name != "tool" || m.path != "example.org/tool" || m.tags != "a,b" || m.ldflags != "-X 'example.org/tool/version.Full=v1 of today' -X example.org/tool/version.Version=v1" {
 		t.Errorf("the module set is %+v", m)
 	}
 	if files, err := m.files(); err != nil || string(files["go.mod"]) != pins {

@@ -51,7 +51,7 @@ func TestReadRefuses(t *testing.T) {
 		"set of the project":  {"name: a\nbase: scratch\nmodules: {etcd: {directory: x}}\n", "no name of a set of the project"},
 		"set without path":    {"name: a\nbase: scratch\nmodules: {x: {directory: x}}\nfiles: [{path: /x, from: x, source: y}]\n", "module set x has no path"},
 		"set without pins":    {"name: a\nbase: scratch\nmodules: {x: {}}\n", "directory"},
-		"variable":            {"name: a\nbase: scratch\nmodules: {x: {directory: x, variables: {a.B: c d}}}\n", "without spaces"},
+		"variable":            {"name: a\nbase: scratch\nmodules: {x: {directory: x, variables: {a.B: c'd}}}\n", "without quotes"},
 		"tag":                 {"name: a\nbase: scratch\nmodules: {x: {directory: x, tags: [\"a b\"]}}\n", "no build tag"},
 		"package":             {"name: a\nbase: scratch\npackages: [\"ltrace [amd64\"]\n", "ltrace [amd64]"},
 		"name":                {"name: A b\nbase: scratch\n", "lower-case"},

@@ -11,8 +11,8 @@ import (
 // moduleSets are the Go module sets of the project; pause and shim have programs only.
 var moduleSets = []string{"kubernetes", "kubernetes-tests", "etcd", "coredns", "containerd", "cni-plugins", "calico", "pause", "shim"}
 
-// linkVariable matches a variable of a package as the linker's option -X names it. The linker
-// splits its options at spaces, so neither a variable nor its text has one.
+// linkVariable matches a variable of a package as the linker's option -X names it. The go command
+// splits the linker's options at spaces, so a variable has none; a text may have some, in quotes.
 var linkVariable = regexp.MustCompile(`^[^ ='"]+\.[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checkModules returns the errors of the module sets and of the keys that name one.
@@ -25,8 +25,8 @@ func (f File) checkModules() []error {
 			wrong("modules: %q: use lower-case letters, digits, dots and dashes, and no name of a set of the project", name)
 		}
 		for _, variable := range slices.Sorted(maps.Keys(m.Variables)) {
-			if !linkVariable.MatchString(variable) || strings.ContainsAny(m.Variables[variable], " '\"\n") {
-				wrong("modules: %s: variables: %q: write PACKAGE.VARIABLE and a text without spaces and quotes", name, variable)
+			if !linkVariable.MatchString(variable) || strings.ContainsAny(m.Variables[variable], "'\"\n") {
+				wrong("modules: %s: variables: %q: write PACKAGE.VARIABLE and a text of one line without quotes", name, variable)
 			}
 		}
 		for _, tag := range m.Tags {
