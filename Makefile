@@ -206,12 +206,12 @@ e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies 
 	go run ./test/figures/closingline networks bin/networks.figures || failed=1; exit $$failed
 
 # Networks and charts of others, whose programs are built from Go modules of their own.
-E2E_OWN := TestKubeRouter|TestManifestsOfCalico|TestChartOfMetalLB|TestChartOfGatekeeper
+E2E_OWN := TestKubeRouter|TestManifestsOfCalico|TestCilium|TestChartOfMetalLB|TestChartOfGatekeeper
 
 .PHONY: e2e-own-networks
-e2e-own-networks: build packages ## kube-router, Calico's own manifests and the charts of MetalLB and Gatekeeper as add-ons (needs root, and a module proxy)
+e2e-own-networks: build packages ## kube-router, Calico's own manifests, Cilium's agent and the charts of MetalLB and Gatekeeper as add-ons (needs root, and a module proxy)
 	bin/deployer artifacts build --with calico --kubernetes v1.36.3,v1.35.4
-	go test -tags lab -count=1 -v -timeout 60m -run '$(E2E_OWN)' ./test/networks
+	go test -tags lab -count=1 -v -timeout 90m -run '$(E2E_OWN)' ./test/networks
 
 .PHONY: e2e-etcd e2e-dns
 e2e-dns: build packages ## cluster DNS and kube-proxy on real hosts, changed while pods resolve names (needs root)
