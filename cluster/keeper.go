@@ -196,6 +196,7 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	// A node is Unknown 40 s after its last report; less would catch nodes that reboot.
 	between(".clear.unknown_for", s.Clear.UnknownFor, time.Minute, 30*day)
 	between(".clear.terminating_for", s.Clear.TerminatingFor, time.Second, 30*day)
+	between(".fence.unknown_for", s.Fence.UnknownFor, time.Minute, 30*day)
 	between(".purge.unreachable_for", s.Purge.UnreachableFor, 5*time.Minute, 365*day)
 	// systemd reboots by force after 30 min (reboot.target, JobTimeoutSec).
 	between(".reboots.evict_timeout", s.Reboots.EvictTimeout, time.Second, 15*time.Minute)
@@ -208,6 +209,9 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	if s.Purge.MinReadyMinions < 0 {
 		add(".purge.min_ready_minions", "%d: use 0 or more", s.Purge.MinReadyMinions)
 	}
+	if s.Fence.MaxPerHour < 1 {
+		add(".fence.max_per_hour", "%d: use at least 1, or remove the hooks", s.Fence.MaxPerHour)
+	}
 	checkHooks := func(section string, hooks []KeeperHookSpec) {
 		for _, hook := range hooks {
 			if reason := checkKeeperHook(hook); reason != "" {
@@ -217,6 +221,7 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	}
 	checkHooks(".purge", slices.Concat(s.Purge.PreRemove, s.Purge.PostRemove))
 	checkHooks(".post_add", s.PostAdd)
+	checkHooks(".fence", s.Fence.Hooks)
 	for i, stuck := range s.StuckContainers {
 		between(fmt.Sprintf(".stuck_containers[%d].for", i), stuck.For, 10*time.Second, 30*day)
 		if strings.TrimSpace(stuck.Selector) == "" {

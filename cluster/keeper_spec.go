@@ -9,6 +9,7 @@ type KeeperSpec struct {
 	Interval time.Duration `yaml:"interval" default:"15s" doc:"Time between two passes of the keeper."`
 
 	Clear           KeeperClearSpec      `yaml:"clear" doc:"Pods of nodes that are gone."`
+	Fence           KeeperFenceSpec      `yaml:"fence" doc:"Machines of nodes that are gone, which are switched off so that others get their volumes."`
 	Purge           KeeperPurgeSpec      `yaml:"purge" doc:"Nodes that are gone for good."`
 	PostAdd         []KeeperHookSpec     `yaml:"post_add" doc:"Hooks for a node that has joined and is Ready, such as one that adds its disks to a storage cluster: once for each Node, not for nodes that there were before the first hook was set. When one fails, all are repeated after 5 minutes, then later and later, at most an hour apart. A hook must accept a node that it has had before."`
 	StuckContainers []StuckContainerSpec `yaml:"stuck_containers" doc:"Pods that are deleted when a container of theirs does not become ready again."`
@@ -31,6 +32,13 @@ type KeeperClearSpec struct {
 	Enabled        *bool         `yaml:"enabled" default:"true" doc:"Whether pods that end on a node that is gone are force-deleted, so that others take their place. The host of the node must not answer: the pods of a host that answers may run."`
 	UnknownFor     time.Duration `yaml:"unknown_for" default:"5m" doc:"Time for which the condition Ready of the node has been Unknown."`
 	TerminatingFor time.Duration `yaml:"terminating_for" default:"30s" doc:"Time since the deletion of the pod; pods that nobody has deleted stay."`
+}
+
+// KeeperFenceSpec is the `cluster.keeper.fence:` section.
+type KeeperFenceSpec struct {
+	Hooks      []KeeperHookSpec `yaml:"hooks" doc:"Hooks that switch off the machine of a node that is gone, such as by its management controller; they must end only when it is off, and accept one that is off already. Then the Node gets taint node.kubernetes.io/out-of-service, with which Kubernetes deletes its pods and detaches their volumes at once. The keeper removes the taint when the node is Ready again. Default: none, and no node gets the taint."`
+	UnknownFor time.Duration    `yaml:"unknown_for" default:"5m" doc:"Time for which the condition Ready of the node has been Unknown. Its host must not answer."`
+	MaxPerHour int              `yaml:"max_per_hour" default:"3" doc:"Greatest number of machines that are switched off in an hour: more that seem to be dead are rather a failure of the network."`
 }
 
 // KeeperPurgeSpec is the `cluster.keeper.purge:` section.
@@ -114,6 +122,13 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 	k.Clear.Enabled = orTrue(k.Clear.Enabled)
 	duration(&k.Clear.UnknownFor, 5*time.Minute)
 	duration(&k.Clear.TerminatingFor, 30*time.Second)
+	duration(&k.Fence.UnknownFor, 5*time.Minute)
+	if k.Fence.MaxPerHour == 0 {
+		k.Fence.MaxPerHour = 3
+	}
+	if len(k.Fence.Hooks) > 0 {
+		k.Fence.Hooks = hooksWithDefaults(k.Fence.Hooks)
+	}
 	duration(&k.Purge.UnreachableFor, time.Hour)
 	if k.Purge.MinReadyMasters == 0 {
 		k.Purge.MinReadyMasters = 2

@@ -74,11 +74,11 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w worl
 		k.options.Log.Error("hooks for nodes that join do not run", "error", err)
 	}
 	k.readServed(reads, w.Nodes)
-	decision := decide.All(file.Keeper, w)
+	decision := decide.All(file.Keeper, w, k.history)
 	if file.Keeper.DryRun {
 		decision.Add(decide.DryRun(file.Keeper, w))
 	}
-	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: k.history.Fresh(decision.Actions, w.Now)}
+	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: decision.Actions}
 	var maintain func(context.Context)
 	if file.Keeper.Profiles+file.Keeper.Replacement != "" && !file.Keeper.DryRun {
 		maintain = func(ctx context.Context) { out.problems = append(out.problems, k.passProfiles(ctx, file)...) }

@@ -51,6 +51,10 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return a.Kube.DeletePod(ctx, pod(action.Object), nil)
 	case decide.Purge:
 		return a.purge(ctx, action)
+	case decide.Fence:
+		return a.fence(ctx, action)
+	case decide.Unfence:
+		return a.unfence(ctx, action)
 	case decide.PostAdd:
 		return a.postAdd(ctx, action)
 	case decide.Scale:

@@ -18,6 +18,8 @@ const (
 	ForceDelete Kind = "ForceDeletePod" // of a pod whose node is gone
 	Delete      Kind = "DeletePod"      // of a pod with a stuck container
 	Purge       Kind = "PurgeNode"
+	Fence       Kind = "FenceNode"       // switches off the machine of a node that is gone
+	Unfence     Kind = "UnfenceNode"     // lets it take pods again
 	PostAdd     Kind = "RunPostAddHooks" // of a node that joined
 	Scale       Kind = "Scale"
 	Patch       Kind = "Patch"
@@ -36,7 +38,7 @@ type Action struct {
 	Object Object
 	// Hosts are those whose members of etcd Defragment and FreeSpace rewrite.
 	Hosts []string
-	Node  world.Node // of Purge and PostAdd
+	Node  world.Node // of ForceDelete, Purge, PostAdd, Fence and Unfence
 	// Replicas is the number that Scale sets.
 	Replicas int
 	// Policy is the index of the setting that the action follows, of Scale and Patch.
@@ -51,9 +53,11 @@ type Action struct {
 	Why string
 }
 
-// long reports whether the action takes minutes: a defragmentation waits between members, a purge for its hooks
-// and for the quorum of etcd.
-func (a Action) long() bool { return a.Kind == Defragment || a.Kind == FreeSpace || a.Kind == Purge }
+// long reports whether the action takes minutes: a defragmentation waits between members, the others for hooks, a
+// purge also for the quorum of etcd.
+func (a Action) long() bool {
+	return a.Kind == Defragment || a.Kind == FreeSpace || a.Kind == Purge || a.Kind == Fence
+}
 
 // Object names an object of Kubernetes, or etcd.
 type Object struct {
@@ -124,11 +128,16 @@ const again = 5 * time.Minute
 func (h History) Fresh(actions []Action, now time.Time) []Action {
 	var out []Action
 	for _, a := range actions {
-		if last, done := h[a.Key()]; !done || now.Sub(last) >= again {
+		if h.fresh(a, now) {
 			out = append(out, a)
 		}
 	}
 	return out
+}
+
+func (h History) fresh(a Action, now time.Time) bool {
+	last, done := h[a.Key()]
+	return !done || now.Sub(last) >= again
 }
 
 // Forget removes entries that [History.Fresh] does not need any more.

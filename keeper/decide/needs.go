@@ -10,7 +10,8 @@ import (
 // NeedsReach reports whether a rule will ask if the host of a node answers: the node has been silent for long, or is
 // in maintenance.
 func NeedsReach(s cluster.KeeperSpec, w world.World, n world.Node) bool {
-	return n.Maintenance.Active(w.Now) || NeedsPods(s, w, n) || s.Purge.Enabled && lost(n, w.Now, s.Purge.UnreachableFor)
+	return n.Maintenance.Active(w.Now) || NeedsPods(s, w, n) || s.Purge.Enabled && lost(n, w.Now, s.Purge.UnreachableFor) ||
+		len(s.Fence.Hooks) > 0 && n.OutOfService == nil && lost(n, w.Now, s.Fence.UnknownFor)
 }
 
 // NeedsPods reports whether a rule will ask for the deleted pods of a node.
@@ -28,5 +29,5 @@ func NeedsMajority(s cluster.KeeperSpec, w world.World) bool {
 			n.Reach = world.Answers
 		}
 	}
-	return len(Clear(s.Clear, w).Actions)+len(PurgeOf(s.Purge, w).Actions) > 0
+	return len(Clear(s.Clear, w).Actions)+len(FenceOf(s.Fence, w).Actions)+len(PurgeOf(s.Purge, w).Actions) > 0
 }

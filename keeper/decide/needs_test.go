@@ -34,6 +34,14 @@ func TestNeeds(t *testing.T) {
 			dies(w, "n1", 2*time.Hour)
 			s.Purge.Enabled, s.Clear.Enabled = false, new(bool)
 		}, false, false},
+		"only fences are on": {func(w *world.World, s *cluster.KeeperSpec) {
+			dies(w, "n1", 6*time.Minute)
+			s.Purge.Enabled, s.Clear.Enabled, s.Fence = false, new(bool), fences()
+		}, true, true},
+		"fenced": {func(w *world.World, s *cluster.KeeperSpec) {
+			dies(w, "n1", 6*time.Minute).OutOfService = &world.OutOfService{ByKeeper: true, Since: now}
+			s.Purge.Enabled, s.Clear.Enabled, s.Fence = false, new(bool), fences()
+		}, false, false},
 		"in maintenance": {func(w *world.World, _ *cluster.KeeperSpec) {
 			w.Nodes[3].Maintenance = &world.Maintenance{Until: now.Add(time.Minute)}
 		}, true, false},

@@ -60,6 +60,9 @@ func randomWorld(r *rand.Rand, s *cluster.KeeperSpec) (world.World, map[string]w
 			}
 			w.Ending = append(w.Ending, p)
 		}
+		if chance(r, 6) {
+			n.OutOfService = &world.OutOfService{ByKeeper: !chance(r, 3), Since: now.Add(-time.Duration(r.IntN(7200)) * time.Second)}
+		}
 		w.Nodes = append(w.Nodes, n)
 	}
 	w.Watched, w.Scaled = [][]world.Pod{randomWatched(r)}, [][]world.Object{{{Kind: "StatefulSet", Name: "db", Replicas: r.IntN(6) - 1, Patched: chance(r, 2)}}}
@@ -147,7 +150,7 @@ func taking(a Action, w world.World) string {
 		return "each"
 	case RejoinEtcd:
 		return a.Object.Name
-	case Purge:
+	case Purge, Fence:
 		if at := memberOf(a.Node.Name, w.Etcd); a.Node.Etcd && (at < 0 || w.Etcd.Members[at].Listed) {
 			return a.Node.Name
 		}
@@ -159,7 +162,7 @@ func taking(a Action, w world.World) string {
 func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 	t.Helper()
 	n := a.Node
-	if a.Kind == Purge || a.Kind == ForceDelete {
+	if a.Kind == Purge || a.Kind == Fence || a.Kind == ForceDelete {
 		reached := 0
 		for _, other := range w.Nodes {
 			if other.Name == n.Name && other != n {
@@ -181,6 +184,14 @@ func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 	case ForceDelete:
 		if at := slices.IndexFunc(w.Ending, func(p world.Pod) bool { return p.UID == a.Object.UID }); at < 0 || w.Ending[at].Node != n.Name || w.Ending[at].Deleted.IsZero() {
 			t.Fatalf("%s, which nobody has deleted", a)
+		}
+	case Fence:
+		if n.OutOfService != nil {
+			t.Fatalf("%s, which is off: %+v", a, n.OutOfService)
+		}
+	case Unfence:
+		if n.OutOfService == nil || !n.OutOfService.ByKeeper || n.Ready != world.True {
+			t.Fatalf("%s of node %+v", a, n)
 		}
 	case Purge:
 		masters, minions := 0, 0
@@ -242,13 +253,16 @@ func TestInvariants(t *testing.T) {
 		w, owns := randomWorld(r, &s)
 		*s.Etcd.Replace, *s.Etcd.FreeSpace = !chance(r, 4), !chance(r, 4)
 		s.Purge.MinReadyMasters, s.Purge.MinReadyMinions = 1+r.IntN(3), r.IntN(3)
+		if chance(r, 2) {
+			s.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: 1 + r.IntN(3)}
+		}
 		leader := w.Nodes[r.IntN(len(w.Nodes))].Name
 		kinds, taken, seen := map[Kind]int{}, map[string]bool{}, map[string]bool{}
 		for _, keeper := range w.Nodes {
 			own := owns[keeper.Name]
 			d := Rejoin(s.Etcd, keeper.Name, Lost(keeper.Name, own, w.Etcd), now.Add(-time.Hour), w)
 			if keeper.Name == leader && len(d.Actions) == 0 {
-				d.Add(All(s, w))
+				d.Add(All(s, w, nil))
 			}
 			blocked += len(d.Blocked)
 			long := false
@@ -269,14 +283,14 @@ func TestInvariants(t *testing.T) {
 				}
 			}
 		}
-		if len(taken) > 1 || kinds[Purge] > 1 || kinds[FreeSpace] > 0 && len(seen) > 1 {
+		if len(taken) > 1 || kinds[Purge]+kinds[Fence] > 1 || kinds[FreeSpace] > 0 && len(seen) > 1 {
 			t.Fatalf("together the keepers do %v in %+v", kinds, w)
 		}
 	})
 	if *onlySeed >= 0 {
 		return
 	}
-	for _, kind := range []Kind{ForceDelete, Delete, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
+	for _, kind := range []Kind{ForceDelete, Delete, Fence, Unfence, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
 		if acted[kind] < 5 {
 			t.Errorf("the worlds are too good: %v", acted)
 			break

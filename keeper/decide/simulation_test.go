@@ -42,6 +42,7 @@ type simHost struct {
 	ready          world.Readiness
 	since, report  time.Time
 	mark           *world.Maintenance
+	taint          *world.OutOfService
 	member         *cluster.EtcdMemberState // nil: no host of etcd
 	served, data   bool
 	history        History
@@ -71,6 +72,7 @@ func newSimulation(t *testing.T, r *rand.Rand) *simulation {
 	*s.settings.Etcd.Replace = true
 	s.settings.Purge.UnreachableFor = 10 * time.Minute
 	s.settings.Purge.MinReadyMasters, s.settings.Purge.MinReadyMinions = 1+r.IntN(2), r.IntN(4)
+	s.settings.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: 3}
 	s.settings.StuckContainers = []cluster.StuckContainerSpec{{Namespace: "default", Selector: "app=db", Container: "db", For: 5 * time.Minute}}
 	s.settings.Scale = []cluster.ScalePolicySpec{{Kind: "StatefulSet", Namespace: "default", Selector: "app=db", ReadyNodes: 3, Min: 1, Max: 3}}
 	masters := 3 + 2*r.IntN(2)
@@ -104,7 +106,7 @@ func (s *simulation) host(name string) *simHost {
 // newPod starts a pod on a Ready node.
 func (s *simulation) newPod() {
 	h := s.hosts[s.r.IntN(len(s.hosts))]
-	if h.node == "" || h.ready != world.True || !s.reports(h) {
+	if h.node == "" || h.ready != world.True || h.taint != nil || !s.reports(h) {
 		return
 	}
 	s.pods = append(s.pods, &simPod{uid: s.uid(), node: h.name, death: h.deaths, sticky: chance(s.r, 8), db: chance(s.r, 4), dbReady: true, started: s.now, since: s.now.Add(time.Minute)})
@@ -121,7 +123,7 @@ func (s *simulation) step() {
 		if s.reports(h) {
 			h.report = s.now
 			if h.node == "" { // it registers again
-				h.node, h.since, h.ready = s.uid(), s.now, world.True
+				h.node, h.since, h.ready, h.taint = s.uid(), s.now, world.True, nil
 			}
 			if h.ready != world.True {
 				h.ready, h.since = world.True, s.now
@@ -149,6 +151,8 @@ func (s *simulation) live(p *simPod) {
 	switch {
 	case h.node == "":
 		p.gone = !p.sticky // the garbage collection of pods
+	case h.taint != nil && h.ready == world.Unknown:
+		p.gone = !p.sticky // so does the taint
 	case h.ready == world.Unknown && s.now.Sub(h.since) > 5*time.Minute && p.deleted.IsZero():
 		p.deleted = s.now // the eviction of tainted nodes
 	case s.reports(h) && !p.deleted.IsZero() && s.now.Sub(p.deleted) > 30*time.Second:
@@ -240,7 +244,7 @@ func (s *simulation) world(k *simHost) world.World {
 		if h.node == "" {
 			continue
 		}
-		n := world.Node{Name: h.name, UID: h.node, Master: h.master, Etcd: h.member != nil, Ready: h.ready, Since: h.since, Reach: world.Silent, Maintenance: h.mark}
+		n := world.Node{Name: h.name, UID: h.node, Master: h.master, Etcd: h.member != nil, Ready: h.ready, Since: h.since, Reach: world.Silent, Maintenance: h.mark, OutOfService: h.taint}
 		if s.reaches(k, h) {
 			n.Reach = world.Answers
 		}
@@ -283,7 +287,7 @@ func (s *simulation) pass(k *simHost) {
 		due = k.history.Fresh(Rejoin(s.settings.Etcd, k.name, k.lost, k.lostSince, w).Actions, s.now)
 	}
 	if len(due) == 0 && k.name == s.leader && !k.far && s.quorum() {
-		due = k.history.Fresh(All(s.settings, w).Actions, s.now)
+		due = All(s.settings, w, k.history).Actions
 	}
 	k.history.Forget(s.now)
 	for _, a := range due {
@@ -315,6 +319,14 @@ func (s *simulation) do(k *simHost, a Action) {
 		s.replicas = a.Replicas
 	case Purge:
 		s.long(k, s.upTo(5*time.Minute), func() { s.purge(a) })
+	case Fence:
+		s.long(k, s.upTo(2*time.Minute), func() { s.fence(a) })
+	case Unfence:
+		if h := s.host(a.Node.Name); h.taint == nil || h.node != a.Node.UID || !h.up {
+			s.t.Fatalf("%s, which has no taint, or is off", a)
+		} else {
+			h.taint = nil
+		}
 	case Defragment, FreeSpace:
 		k.defragmentNext = nil
 		for _, m := range s.members() {
@@ -348,6 +360,22 @@ func (s *simulation) deletePod(k *simHost, a Action) {
 		s.t.Fatalf("%s: %s, and it runs", k.name, a)
 	}
 	p.gone = !p.sticky
+}
+
+// fence ends a fence. Its hooks may fail; they switch the machine off, also one that is only cut off.
+func (s *simulation) fence(a Action) {
+	h := s.host(a.Node.Name)
+	if chance(s.r, 3) {
+		s.refused++
+		return
+	}
+	if h.up {
+		h.up, h.finish, h.busyUntil = false, nil, time.Time{}
+		h.deaths++
+	}
+	if h.node == a.Node.UID && h.ready == a.Node.Ready && h.since.Equal(a.Node.Since) && !h.mark.Active(s.now) {
+		h.taint = &world.OutOfService{ByKeeper: true, Since: s.now}
+	}
 }
 
 // purge ends a purge. Its hooks may fail, and the removal of a member is refused as etcd.Remove does.
@@ -465,7 +493,7 @@ func TestSimulation(t *testing.T) {
 	if *onlySeed >= 0 {
 		return
 	}
-	for _, kind := range []Kind{ForceDelete, Delete, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
+	for _, kind := range []Kind{ForceDelete, Delete, Fence, Unfence, Purge, Scale, Defragment, FreeSpace, RejoinEtcd} {
 		if acted[kind] == 0 || refused == 0 {
 			t.Errorf("too little happened: %v, %d refused", acted, refused)
 			break

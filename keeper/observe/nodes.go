@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,10 @@ const MaintenanceAnnotation = "deployer/maintenance"
 // the Node, so that a copy of its annotations does not count.
 const PostAddAnnotation = "deployer/post-add"
 
+// OutOfServiceByKeeper is the value of taint node.kubernetes.io/out-of-service that keepers set; Kubernetes looks at
+// the key only. A person's taint has another value, and stays.
+const OutOfServiceByKeeper = "deployer-keeper"
+
 // MaintenanceLabel is the label of nodes with a mark of maintenance, by which they are listed.
 const MaintenanceLabel = MaintenanceAnnotation
 
@@ -39,6 +44,12 @@ type node struct {
 		ResourceVersion   string
 		CreationTimestamp time.Time
 		Annotations       map[string]string
+	}
+	Spec struct {
+		Taints []struct {
+			Key, Value string
+			TimeAdded  time.Time
+		}
 	}
 	Status struct {
 		Conditions []condition
@@ -126,6 +137,11 @@ func readNode(n *node) world.Node {
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" {
 			out.Ready, out.Since = c.Status, c.LastTransitionTime
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		if t.Key == corev1.TaintNodeOutOfService {
+			out.OutOfService = &world.OutOfService{ByKeeper: t.Value == OutOfServiceByKeeper, Since: t.TimeAdded}
 		}
 	}
 	for _, a := range n.Status.Addresses {

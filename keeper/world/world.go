@@ -107,10 +107,18 @@ type Node struct {
 	Serves time.Time
 	// Maintenance is the mark of node maintenance; nil without one.
 	Maintenance *Maintenance
+	// OutOfService is the taint that says that the machine is off; nil without it.
+	OutOfService *OutOfService
 	// PostAdded is true when the hooks for a node that joined have run for it.
 	PostAdded bool
 	// PostAdd are the attempts that failed.
 	PostAdd Attempts
+}
+
+// OutOfService is taint node.kubernetes.io/out-of-service of a node.
+type OutOfService struct {
+	ByKeeper bool      // a person has set it otherwise
+	Since    time.Time // zero when it is not known
 }
 
 // Attempts are what a keeper remembers of an action that has failed and was not done since.

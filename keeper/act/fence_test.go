@@ -1,0 +1,110 @@
+package act
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deployer/cluster"
+	"deployer/keeper/decide"
+	"deployer/keeper/observe"
+	"deployer/keeper/world"
+	"deployer/tasks/control/kube/kubetest"
+)
+
+const nodeN3 = "/api/v1/nodes/n3"
+
+// nodeWith returns node n3 with taints.
+func nodeWith(status map[string]any, taints ...any) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n3", "uid": "u3"}, "spec": map[string]any{"taints": taints}, "status": status}
+}
+
+func taint(key, value string) map[string]any {
+	return map[string]any{"key": key, "value": value, "effect": "NoExecute"}
+}
+
+// taintsOf returns the taints of node n3 as key=value.
+func taintsOf(api *kubetest.API) (out []string) {
+	spec, _ := api.Object(nodeN3)["spec"].(map[string]any)
+	list, _ := spec["taints"].([]any)
+	for _, t := range list {
+		m := t.(map[string]any)
+		out = append(out, m["key"].(string)+"="+m["value"].(string))
+	}
+	return out
+}
+
+// TestFence: the taint comes when the hooks have succeeded, beside other taints, unless the node has changed meanwhile.
+func TestFence(t *testing.T) {
+	back := nodeWith(ready("True", away.Add(time.Minute)), taint("disk", "old"))
+	for name, c := range map[string]struct {
+		status  int            // of the hook's answer
+		changes map[string]any // what the hook makes of the node; nil: nothing
+		want    string         // of the error
+		taints  []string
+	}{
+		"off":                      {http.StatusOK, nil, "", []string{"disk=old", "node.kubernetes.io/out-of-service=deployer-keeper"}},
+		"the hook fails":           {http.StatusBadGateway, nil, `the machine of node n3 may run: hook "power" of fence`, []string{"disk=old"}},
+		"it reports in the middle": {http.StatusOK, back, "the hooks have run: node n3 has changed", []string{"disk=old"}},
+	} {
+		var api *kubetest.API
+		body := ""
+		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			text, _ := io.ReadAll(r.Body)
+			body = string(text)
+			if c.changes != nil {
+				api.Put(nodeN3, c.changes)
+			}
+			w.WriteHeader(c.status)
+		}))
+		var actor Actor
+		api, actor = newActor(t, cluster.KeeperPurgeSpec{})
+		api.Put(nodeN3, nodeWith(ready("Unknown", away), taint("disk", "old")))
+		actor.Settings.Fence.Hooks = []cluster.KeeperHookSpec{{Name: "power", URL: hook.URL, Timeout: time.Minute}}
+		fence := purge
+		fence.Kind = decide.Fence
+		err := actor.Do(t.Context(), fence)
+		hook.Close()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+		if got := taintsOf(api); !slices.Equal(got, c.taints) {
+			t.Errorf("%s: taints %q, want %q", name, got, c.taints)
+		}
+		if body != `{"node":"n3","address":"10.0.0.3","cluster":"c","phase":"fence"}` {
+			t.Errorf("%s: the hook got %s", name, body)
+		}
+		n, _, err := observe.Node(t.Context(), actor.Kube, "n3")
+		if fenced := n.OutOfService != nil && n.OutOfService.ByKeeper && time.Since(n.OutOfService.Since) < time.Minute; err != nil || fenced != (c.want == "") {
+			t.Errorf("%s: the keeper reads %+v, %v", name, n.OutOfService, err)
+		}
+	}
+}
+
+// TestUnfence: the keeper's taint goes, others and a person's stay, and a node that is away again keeps it.
+func TestUnfence(t *testing.T) {
+	since := away.Add(time.Hour)
+	action := decide.Action{Kind: decide.Unfence, Object: decide.Object{APIVersion: "v1", Kind: "Node", Name: "n3"}, Node: world.Node{Name: "n3", UID: "u3", Ready: world.True, Since: since}}
+	for name, c := range map[string]struct {
+		node map[string]any
+		want []string
+		err  bool
+	}{
+		"back":       {nodeWith(ready("True", since), taint("node.kubernetes.io/out-of-service", "deployer-keeper"), taint("disk", "old")), []string{"disk=old"}, false},
+		"a person's": {nodeWith(ready("True", since), taint("node.kubernetes.io/out-of-service", "nodeshutdown")), []string{"node.kubernetes.io/out-of-service=nodeshutdown"}, false},
+		"away again": {nodeWith(ready("Unknown", since.Add(time.Minute)), taint("node.kubernetes.io/out-of-service", "deployer-keeper")), []string{"node.kubernetes.io/out-of-service=deployer-keeper"}, true},
+	} {
+		api, actor := newActor(t, cluster.KeeperPurgeSpec{})
+		api.Put(nodeN3, c.node)
+		if err := actor.Do(t.Context(), action); (err != nil) != c.err {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := taintsOf(api); !slices.Equal(got, c.want) {
+			t.Errorf("%s: taints %q, want %q", name, got, c.want)
+		}
+	}
+}
