@@ -17,6 +17,12 @@ import (
 // former version back. deployer upgrade moves all nodes, deployer rollback takes that back, and an earlier
 // minor version is refused.
 func TestUpgradeOfCalico(t *testing.T) {
+	for _, datastore := range []string{"kubernetes", "etcd"} {
+		t.Run(datastore, func(t *testing.T) { upgradeOfCalico(t, datastore) })
+	}
+}
+
+func upgradeOfCalico(t *testing.T, datastore string) {
 	scenario(t)
 	const older, newer, broken = "v3.28.3", builtCalico, "v3.28.5"
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3})
@@ -26,7 +32,11 @@ func TestUpgradeOfCalico(t *testing.T) {
 	}
 	s.Edit(func(inv map[string]any) {
 		harness.Section(inv, "cluster", "network")["plugin"] = "calico"
-		harness.Section(inv, "cluster", "network", "calico")["typha"] = "always"
+		calico := harness.Section(inv, "cluster", "network", "calico")
+		calico["datastore"] = datastore
+		if datastore == "kubernetes" { // with etcd there is no Typha
+			calico["typha"] = "always"
+		}
 	})
 	version(older)
 	s.Must("install")
@@ -58,7 +68,7 @@ func TestUpgradeOfCalico(t *testing.T) {
 
 	s.Must("rollback", "--yes")
 	requireImages(s, "calico-node", older)
-	requireImages(s, "calico-typha", older)
+	requireImages(s, "calico-typha", older) // none with etcd
 	version(older)
 	s.Must("install") // the controllers, which are objects
 	requireCalicoVersion(s, older, nodes)

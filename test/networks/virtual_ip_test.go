@@ -61,6 +61,7 @@ func TestVirtualIP(t *testing.T) {
 	s.RequireTexts(s.Must("install").All(), "0 changed")
 	s.RequireTexts(s.Must("kubeconfig").Stdout, "server: https://"+virtualAddress+":6443")
 	s.Must("verify")
+	startPods(s)
 
 	v := &virtual{Site: s, holders: []string{"m1", "m2", "m3"}, watch: watchHolders(s, []string{"m1", "m2", "m3", "p1", "p2"})}
 	v.moves("keepalived stops", func(h string) { s.Shell(h, "systemctl stop deployer-keepalived") },
@@ -115,6 +116,9 @@ func TestVirtualIP(t *testing.T) {
 	s.RequireTexts(s.Must("install").All(), "0 changed")
 	v.holders = []string{"p1", "p2"}
 	s.Must("verify")
+	// The address is on hosts without pods now: pods of the masters must not notice when it moves.
+	pings := startMesh(s, []string{"m1", "m2", "m3"})
+	pings.require(t, "before the address moves between load balancers")
 	if left := s.Shell("m1", "ls /etc/deployer; systemctl list-units --all --plain 'deployer-keepalived*'"); strings.Contains(left, "keepalived") {
 		t.Errorf("m1 does not hold the address any more, and has\n%s", left)
 	}
@@ -123,6 +127,11 @@ func TestVirtualIP(t *testing.T) {
 	v.moves("the power of a load balancer fails", func(h string) { v.must(s.Kill(t.Context(), h)) }, func(h string) { v.must(s.Start(t.Context(), h)) })
 	v.stays("the link between the load balancers is cut", func(h string) { v.cut(h, v.others(h)[0]) }, v.healAll)
 	s.Must("verify")
+	sent, lost := pings.end(t)
+	total.pinged(sent, lost)
+	if lost > 0 || sent < 1000 {
+		t.Errorf("%d of %d pings between pods were lost while the address moved, want none of at least 1000: %v", lost, sent, errors.Join(pings.errors...))
+	}
 
 	// Without the setting nothing of it is left.
 	s.Edit(func(inv map[string]any) { delete(harness.Section(inv, "cluster", "api"), "virtual_ip") })
