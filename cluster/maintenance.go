@@ -14,7 +14,7 @@ type MaintenanceSpec struct {
 // HookSpec is one of `cluster.maintenance.hooks`: a command or an HTTP request.
 type HookSpec struct {
 	Name    string            `yaml:"name" required:"true" doc:"Name in reports; unique."`
-	Phase   string            `yaml:"phase" enum:"before,after" default:"before" doc:"before: when the node takes no new pods any more, before its pods leave. after: before the node takes pods again, also after a failure."`
+	Phase   string            `yaml:"phase" enum:"before,after,removed" default:"before" doc:"before: when the node takes no new pods any more, before its pods leave. after: before the node takes pods again, also after a failure. removed: at the end of scale-down, for each host that has left the cluster, also for dead ones, such as to switch the machine off or to give it back; a command that is repeated runs it again."`
 	Always  bool              `yaml:"always" default:"false" doc:"Whether the hook also runs for work that leaves pods on the node."`
 	Command []string          `yaml:"command" doc:"Program with arguments; exit code 0 is success. It has the environment of deployer, with DEPLOYER_HOST, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER, DEPLOYER_PHASE and DEPLOYER_RUN."`
 	Env     map[string]string `yaml:"env" doc:"Further variables of the program's environment."`
@@ -41,8 +41,9 @@ type SecretHeaderSpec struct {
 
 // The phases of a hook.
 const (
-	HookBefore = "before"
-	HookAfter  = "after"
+	HookBefore  = "before"
+	HookAfter   = "after"
+	HookRemoved = "removed"
 )
 
 // defaultHookTimeout is the time in which load balancers drain their connections and
@@ -113,9 +114,10 @@ func (c *checker) checkHookRequest(r HookRequestSpec, bad func(string, ...any)) 
 }
 
 // Value returns the hook in the types of JSON, every key present, as the variable
-// maintenance_hooks has it.
+// maintenance_hooks has it. host and address are those of the host that the hook is about,
+// which has left the cluster when others run its hooks.
 func (h HookSpec) Value() map[string]any {
-	out := map[string]any{"name": h.Name, "phase": h.Phase, "always": h.Always, "timeout": h.Timeout.String(),
+	out := map[string]any{"host": "{{ host.name }}", "address": "{{ host.address }}", "name": h.Name, "phase": h.Phase, "always": h.Always, "timeout": h.Timeout.String(),
 		"command": texts(h.Command), "env": textMap(h.Env), "http": nil}
 	if h.HTTP == nil {
 		return out

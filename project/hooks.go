@@ -1,6 +1,7 @@
 package project
 
 import (
+	"deployer/engine/lang"
 	"deployer/strictyaml"
 )
 
@@ -8,7 +9,8 @@ import (
 const hooksVariable = "maintenance_hooks"
 
 // addHooks gives every host the hooks of the cluster as a variable; a task that reads
-// the variable evaluates the texts for its host.
+// the variable evaluates the texts for its host. hosts.NAME.vars has those of another host,
+// such as one that is dead.
 func (p *Project) addHooks(given map[string]HostVars) error {
 	list := make([]any, len(p.Cluster.Hooks))
 	for i, h := range p.Cluster.Hooks {
@@ -22,6 +24,9 @@ func (p *Project) addHooks(given map[string]HostVars) error {
 	}
 	for _, vars := range given {
 		vars.Own[hooksVariable] = value
+		if !lang.IsDeferred(value) { // others get the rest when it is computed
+			vars.Shared[hooksVariable] = value
+		}
 	}
 	return nil
 }

@@ -72,7 +72,15 @@ func restoredElsewhere(s *site) {
 	})
 	s.runbook("all-masters-restored", "")
 	s.waitUntilDead("m2", "m3")
+	left := filepath.Join(s.T.TempDir(), "left")
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "maintenance")["hooks"] = []any{map[string]any{"name": "provisioner", "phase": "removed",
+			"command": []any{"sh", "-c", "echo {{ host.name }} $DEPLOYER_HOST $DEPLOYER_ADDRESS $DEPLOYER_PHASE >> " + left}}}
+	})
 	s.Must("scale-down", "--dead", "m3", "--yes", "--allow-masters")
+	if text, err := os.ReadFile(left); err != nil || string(text) != "m3 m3 "+s.Address("m3")+" removed\n" {
+		s.T.Errorf("the hook for hosts that have left wrote %q, %v", text, err)
+	}
 	s.unchanged("after the restore")
 
 	s.setRoles([]string{"h1", "m1", "m2", "m3"}, minions)

@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -33,6 +35,11 @@ func TestSmoke(t *testing.T) {
 			harness.Section(inv, "cluster", "proxy")["kind"] = "haproxy"
 		})
 	}
+	left := filepath.Join(t.TempDir(), "left")
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster", "maintenance")["hooks"] = []any{map[string]any{"name": "provisioner", "phase": "removed",
+			"command": []any{"sh", "-c", "echo {{ host.name }} $DEPLOYER_HOST $DEPLOYER_ADDRESS $DEPLOYER_PHASE >> " + left}}}
+	})
 	inventory(older, "n1")
 	bare := map[string][]string{}
 	for _, host := range []string{"m1", "n1", "n2"} {
@@ -65,6 +72,9 @@ func TestSmoke(t *testing.T) {
 	})
 	s.unchanged("after the rollback")
 	s.Must("scale-down", "--yes", "n2")
+	if text, err := os.ReadFile(left); err != nil || string(text) != "n2 n2 "+s.Address("n2")+" removed\n" {
+		t.Errorf("the hook for hosts that have left wrote %q, %v", text, err)
+	}
 	s.requireNodes("m1", "m1", "n1")
 	inventory(older, "n1")
 	s.unchanged("after the minion left")

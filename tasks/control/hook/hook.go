@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type Hook struct {
 	Env     map[string]string `yaml:"env" rule:"text" keys:"environment" doc:"Variables of the program's environment, beside those of deployer and DEPLOYER_HOST, DEPLOYER_ADDRESS, DEPLOYER_CLUSTER, DEPLOYER_PHASE and DEPLOYER_RUN."`
 	HTTP    *Request          `yaml:"http" doc:"HTTP request to send from the controller."`
 	Phase   string            `yaml:"phase" rule:"line" doc:"Text for DEPLOYER_PHASE, such as before. Default: empty."`
+	Host    string            `yaml:"host" rule:"line" doc:"Value of DEPLOYER_HOST, such as the name of a host that is gone. Default: the host of the task."`
+	Address string            `yaml:"address" rule:"line" doc:"Value of DEPLOYER_ADDRESS. Default: the address of the host of the task."`
 	Timeout time.Duration     `yaml:"timeout" range:"1ms.." doc:"Maximum duration of the program or request, such as 90s; after it the task fails, and the program is terminated. Default 5m; it cannot be unlimited."`
 }
 
@@ -93,8 +96,8 @@ func (h *Hook) run(ctx context.Context, environment []string, place string) (eng
 func (h *Hook) environment(actx engine.ActionContext) []string {
 	vars := actx.Vars()
 	out := []string{
-		"DEPLOYER_HOST=" + actx.Host(),
-		"DEPLOYER_ADDRESS=" + text(vars, "host", "address"),
+		"DEPLOYER_HOST=" + cmp.Or(h.Host, actx.Host()),
+		"DEPLOYER_ADDRESS=" + cmp.Or(h.Address, text(vars, "host", "address")),
 		"DEPLOYER_CLUSTER=" + text(vars, "cluster", "name"),
 		"DEPLOYER_PHASE=" + h.Phase,
 		"DEPLOYER_RUN=" + actx.RunID(),
