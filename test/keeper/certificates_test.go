@@ -51,15 +51,22 @@ nohup sh -c 'while [ -e /root/writing ]; do
   sleep 0.5
 done' >/dev/null 2>&1 &`
 
+// endWrites ends the writer, and returns what the writes that failed said.
+func (s *site) endWrites() string {
+	s.T.Helper()
+	s.Shell("m1", "rm /root/writing; sleep 6") // the last one
+	failed := s.Shell("m1", "cat /root/failed")
+	failedWrites += len(strings.FieldsFunc(failed, func(r rune) bool { return r == '\n' }))
+	s.T.Logf("writes %s, failures %q", s.Shell("m1", "wc -l < /root/written"), failed)
+	return failed
+}
+
 // renewed waits until the first certificates have expired: a client that writes all the time has seen
 // nothing of it, and masters took turns.
 func (s *site) renewed(until time.Time) {
 	s.Shell("m1", writer)
 	time.Sleep(time.Until(until))
-	s.Shell("m1", "rm /root/writing; sleep 6")
-	failed := strings.TrimSpace(s.Shell("m1", "cat /root/failed"))
-	s.T.Logf("writes %s, failures %q", strings.TrimSpace(s.Shell("m1", "wc -l < /root/written")), failed)
-	if failed != "" {
+	if failed := s.endWrites(); failed != "" {
 		s.T.Errorf("writes failed:\n%s", failed)
 	}
 	s.fresh()

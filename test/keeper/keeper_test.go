@@ -24,6 +24,7 @@ var (
 	movedMax          time.Duration // from a reboot until the pod of the host ran elsewhere
 	withoutAPIMax     time.Duration // of a shutdown without the API
 	memoryMax         float64       // of a keeper, resident, in MB
+	failedWrites      int           // of clients while keepers renewed certificates and replaced members
 )
 
 // site is a cluster with keepers.
