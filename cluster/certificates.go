@@ -250,7 +250,7 @@ func apiServerSANs(c *Cluster, n Node) (names, ips []string) {
 	}
 	ips = append(ips, n.IPs...)
 	ips = append(ips, nthAddresses(c.ServiceCIDRs, 1)...)
-	further := append([]string{n.ExternalAddress, c.API.VirtualIP.Address}, c.API.VirtualIP.Former...)
+	further := append([]string{n.ExternalAddress, c.API.EndpointHost, c.API.VirtualIP.Address}, c.API.VirtualIP.Former...)
 	for _, p := range c.Proxies {
 		names = append(names, p)
 		ips = append(ips, c.Nodes[p].IPs...)

@@ -71,10 +71,11 @@ type API struct {
 	Local     string     `json:"local"`     // URL of the API on every node, such as https://127.0.0.1:6443
 	Endpoints []Endpoint `json:"endpoints"` // API server of each master
 	SANs      []string   `json:"sans"`      // further names and addresses in the certificate of the API servers
-	// External is the endpoint for clients outside: the virtual address or, without one, the first
-	// external proxy or, without one, the first master. The others serve as well.
-	External  string    `json:"external"`
-	VirtualIP VirtualIP `json:"virtual_ip"` // address that moves between hosts
+	// External is the endpoint for clients outside: that of the inventory, the virtual address, the first
+	// external proxy, or the first master. The others serve as well.
+	External     string    `json:"external"`
+	EndpointHost string    `json:"endpoint_host"` // name or address of the API for clients outside that the inventory has; empty without one
+	VirtualIP    VirtualIP `json:"virtual_ip"`    // address that moves between hosts
 }
 
 // Endpoint is a service on one host.

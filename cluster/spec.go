@@ -56,6 +56,7 @@ type APISpec struct {
 	SANs  []string  `yaml:"sans" doc:"Further names and addresses that the API server's certificate is valid for."`
 	Audit AuditSpec `yaml:"audit" doc:"The audit log."`
 
+	Endpoint  string        `yaml:"endpoint" doc:"Name or address of the API for clients outside of the cluster, such as that of a load balancer of the site, with its port where that is not api.port. The API servers' certificates are valid for it, and deployer kubeconfig names it. Default: the virtual address, the first proxy, or the first master."`
 	VirtualIP VirtualIPSpec `yaml:"virtual_ip" doc:"Address of the API that moves between hosts."`
 
 	PodSecurity PodSecuritySpec `yaml:"pod_security" doc:"Pod Security levels of namespaces without labels for Pod Security."`

@@ -39,6 +39,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkCertificates()
 	c.checkNetwork()
 	c.checkHostFirewall()
+	c.checkEndpoint()
 	c.checkVirtualIP()
 	c.checkCalico()
 	c.checkBGP()

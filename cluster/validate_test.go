@@ -276,6 +276,8 @@ var brokenClusters = []struct {
 		(*h)[0].Address = "169.254.20.10"
 	}, "bad-dns-cache cluster.dns.node_local.enabled", "and so has m1"},
 	{"memory of DNS", func(s *cluster.Spec, _ *[]cluster.Host) { s.DNS.MemoryRequest, s.DNS.MemoryLimit = 200, 100 }, "bad-resources cluster.dns.memory_request_mib", "memory_limit_mib"},
+	{"an endpoint with a scheme", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.Endpoint = "https://api.example.com" }, "bad-endpoint cluster.api.endpoint", "without https://"},
+	{"an endpoint with a port that does not exist", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.Endpoint = "api.example.com:65536" }, "bad-endpoint cluster.api.endpoint", "api.example.com:65536"},
 	{"bad san", func(s *cluster.Spec, _ *[]cluster.Host) { s.API.SANs = []string{"https://x"} }, "bad-san cluster.api.sans", "neither"},
 	{"a check of the proxy that is too slow", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.CheckInterval = time.Minute }, "bad-time cluster.proxy.check_interval", "500ms and 5s"},
 	{"unknown proxy", func(s *cluster.Spec, _ *[]cluster.Host) { s.Proxy.Kind = "envoy" }, "unknown-proxy cluster.proxy.kind", "nginx, haproxy"},

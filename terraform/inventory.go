@@ -129,13 +129,16 @@ func (c *converter) cluster() {
 	if c.controlPlane.ClusterName != "" {
 		c.Cluster["name"] = c.controlPlane.ClusterName
 	}
-	sans := slices.Clone(c.api.Names)
+	api := map[string]any{}
 	if c.api.Endpoint != "" {
-		sans = append([]string{c.api.Endpoint}, sans...)
-		c.note("%s.endpoint %s: certificates are valid for it; nodes reach the API through a proxy of their own, and clients through what deployer kubeconfig --server names", outputAPI, c.api.Endpoint)
+		api["endpoint"] = c.api.Endpoint
+		c.note("%s.endpoint %s: deployer kubeconfig names it; nodes reach the API through a proxy of their own", outputAPI, c.api.Endpoint)
 	}
-	if len(sans) > 0 {
-		c.Cluster["api"] = map[string]any{"sans": sans}
+	if len(c.api.Names) > 0 {
+		api["sans"] = c.api.Names
+	}
+	if len(api) > 0 {
+		c.Cluster["api"] = api
 	}
 	if c.controlPlane.Untaint && len(c.Roles.Minion) > 0 {
 		c.Cluster["schedulable_masters"] = true

@@ -37,7 +37,7 @@ type converter struct {
 	cluster    *mapping
 	root       *mapping // the whole inventory
 	network    vars     // settings that choose Kubespray's pod network
-	sans       []any    // names and addresses of load balancers, for the API's certificate
+	balancer   balancer
 }
 
 // Convert translates the inventory. Convert fails only when the result cannot be written
@@ -63,7 +63,7 @@ func (s *Source) Convert() (*Result, error) {
 	c.families()
 	roles := c.roles()
 	c.bastionGroup(ssh)
-	c.addSANs()
+	c.addBalancer()
 	root.set("cluster", c.cluster)
 	root.set("ssh", ssh)
 	root.set("vars", c.free(all))

@@ -81,7 +81,6 @@ var instead = map[string]string{
 	"etcd_deployment_type":     "etcd runs under systemd",
 	"etcd_version":             "the version follows that of Kubernetes; cluster.versions.etcd overrides it",
 	"containerd_version":       "the version follows that of Kubernetes; cluster.versions.containerd overrides it",
-	"loadbalancer_apiserver":   "its address was added to cluster.api.sans; nodes reach the API through their own proxies",
 	"dns_mode":                 "DNS is CoreDNS",
 	"enable_nodelocaldns":      "there is no node-local DNS",
 	"kube_api_anonymous_auth":  "anonymous requests are allowed to health endpoints only",
@@ -104,7 +103,7 @@ var instead = map[string]string{
 // IsConverted reports whether a variable of Kubespray becomes a setting of the inventory.
 func IsConverted(name string) bool {
 	_, ok := rules[name]
-	return ok || slices.Contains(networkVars, name) || slices.Contains(familyVars, name) || slices.Contains([]string{"ip", "ip6", "access_ip", "etcd_member_name", "node_labels", "node_taints", "apiserver_loadbalancer_domain_name", "loadbalancer_apiserver"}, name)
+	return ok || slices.Contains(networkVars, name) || slices.Contains(familyVars, name) || slices.Contains(balancerVars, name) || slices.Contains([]string{"ip", "ip6", "access_ip", "etcd_member_name", "node_labels", "node_taints"}, name)
 }
 
 // wholeClusterGroups are the groups that have all nodes.
@@ -120,8 +119,8 @@ func (c *converter) clusterVars(group string, vs vars) {
 	for _, name := range vs.names() {
 		v := vs[name]
 		r, known := rules[name]
-		if name == "apiserver_loadbalancer_domain_name" || name == "loadbalancer_apiserver" {
-			c.san(name, v)
+		if slices.Contains(balancerVars, name) {
+			c.loadBalancer(name, v)
 			delete(vs, name)
 			continue
 		}
@@ -161,37 +160,4 @@ func (c *converter) clusterVars(group string, vs vars) {
 			c.note(v.at, describe(name, v.v), "is set for "+group+" only, and holds for the whole cluster here as cluster."+r.path)
 		}
 	}
-}
-
-// san collects the name or address of a load balancer for the API's certificate.
-func (c *converter) san(name string, v value) {
-	add := fmt.Sprint(v.v)
-	if m, ok := v.v.(map[string]any); ok {
-		add = fmt.Sprint(m["address"])
-		c.note(v.at, describe(name, v.v), instead[name])
-	}
-	if hasJinja(add) || add == "" {
-		c.note(v.at, describe(name, v.v), "has a Jinja template: put the name into cluster.api.sans")
-		return
-	}
-	c.sans = append(c.sans, add)
-}
-
-func (c *converter) addSANs() {
-	if c.sans == nil {
-		return
-	}
-	var given []any
-	if i := c.cluster.find("api"); i >= 0 {
-		api := mapping{node: *c.cluster.node.Content[i+1]}
-		if j := api.find("sans"); j >= 0 && api.node.Content[j+1].Decode(&given) != nil {
-			return // not a list, which `deployer validate` reports
-		}
-	}
-	for _, add := range c.sans {
-		if !slices.Contains(given, add) {
-			given = append(given, add)
-		}
-	}
-	c.cluster.setPath([]string{"api", "sans"}, given)
 }

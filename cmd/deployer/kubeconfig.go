@@ -45,7 +45,7 @@ cluster: keep it like a password.`,
 	}
 	inventoryFlag(cmd, &path)
 	promptFlags(cmd, &ask)
-	cmd.Flags().StringVar(&server, "server", "", "URL of the API server (default: the virtual address, the first proxy, or the first master)")
+	cmd.Flags().StringVar(&server, "server", "", "URL of the API server (default: cluster.api.endpoint, the virtual address, the first proxy, or the first master)")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "file to write (default: standard output)")
 	return cmd
 }
