@@ -127,7 +127,7 @@ type Network struct {
 	Plugin         string   `json:"plugin"`         // network plugin: bgp, calico or none
 	CNI            string   `json:"cni"`            // how a pod is connected to its node: bridge or ptp
 	ASN            uint32   `json:"asn"`            // number of the autonomous system of all nodes
-	MTU            int      `json:"mtu"`            // MTU of pods in bytes; 0: 1500, and with Calico what calico-node computes
+	MTU            int      `json:"mtu"`            // MTU of pods in bytes; 0: found from the interfaces of the nodes
 	Mesh           bool     `json:"mesh"`           // true when every node has a session with every other node
 	Reflectors     []string `json:"reflectors"`     // names of the route reflectors, in inventory order; empty in a mesh
 	Authentication string   `json:"authentication"` // authentication of BGP sessions: auto, md5 or none

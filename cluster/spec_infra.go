@@ -69,7 +69,7 @@ type NetworkSpec struct {
 	NodesPerReflector int              `yaml:"nodes_per_reflector" default:"200" doc:"Number of sessions that decides how many masters are chosen as reflectors: at least three, and all of them where more would be needed. Minions are chosen only beside a single master."`
 	Authentication    string           `yaml:"authentication" enum:"auto,md5,none" default:"auto" doc:"Password of the BGP sessions, by TCP MD5 (RFC 2385), which the kernel of every node must have: md5, none, or auto: md5 in a new cluster, and the present setting in a cluster in use. The password is made once and kept with the authorities on the masters. A change restarts the sessions of all nodes at one time: for some seconds pods of different nodes do not reach each other. With calico one node changes first, and standby routes carry the packets."`
 	HostFirewall      HostFirewallSpec `yaml:"host_firewall" doc:"Packet filter of the ports of etcd and kubelets."`
-	MTU               int              `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: 1500, and with Calico what calico-node computes from the interfaces of the nodes and the encapsulation."`
+	MTU               int              `yaml:"mtu" default:"0" doc:"MTU of pods in bytes; 0: with bgp the lowest one of the interfaces between nodes, from 1280 to 1500, and with Calico what calico-node computes from the interfaces of the nodes and the encapsulation."`
 
 	BGP    BGPSpec    `yaml:"bgp" doc:"BGP sessions with routers outside of the cluster."`
 	Calico CalicoSpec `yaml:"calico" doc:"Settings of network.plugin: calico."`

@@ -186,6 +186,7 @@ func firstFindings(c *cluster.Cluster, ranges map[string]any) map[string]any {
 		"network_manager":         map[string]any{"changed": false, "failed": false, "skipped": false},
 		"networkd_interfaces":     map[string]any{"changed": false, "failed": false, "skipped": false},
 		"pod_cidrs":               ranges,
+		"pod_mtu":                 map[string]any{"mtu": c.Network.MTU},
 		"bgp_transition":          map[string]any{"needed": false, "both": map[string]any{}, "final": map[string]any{}},
 		"bgp_transition_now":      map[string]any{"changed": false, "failed": false, "skipped": true},
 		"key_digests":             map[string]any{"changed": false, keyring.EncryptionConf: "sample of a digest"},

@@ -35,7 +35,7 @@ func TestGatesAndReadOnlyTasks(t *testing.T) {
 	if diff := cmp.Diff(want, gates); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{"backup_mac_key", "bgp_transition", "bird_status", "ca_load", "ca_read", "ca_rotate", "calico_sessions", "component_versions", "departure_report", "disk_space", "dns_cache_users", "encryption_key", "etcd_addresses", "etcd_may_restart", "etcd_members", "etcd_newest_snapshot", "etcd_plan", "etcd_replacement", "etcd_restore_revision", "etcd_revision", "external_authorities", "external_certificates", "keeper_actions", "keeper_state", "key_backup", "key_backup_read", "key_digests", "kube_version", "network_objects", "network_state", "plugin_change", "pod_cidrs", "pod_network", "read", "read_part", "running_settings", "set", "snapshot_check", "snapshot_mac", "snapshot_macs", "stat", "survey_cluster", "unchanged_cluster", "unchanged_versions", "unit_process"}
+	want = []string{"backup_mac_key", "bgp_transition", "bird_status", "ca_load", "ca_read", "ca_rotate", "calico_sessions", "component_versions", "departure_report", "disk_space", "dns_cache_users", "encryption_key", "etcd_addresses", "etcd_may_restart", "etcd_members", "etcd_newest_snapshot", "etcd_plan", "etcd_replacement", "etcd_restore_revision", "etcd_revision", "external_authorities", "external_certificates", "keeper_actions", "keeper_state", "key_backup", "key_backup_read", "key_digests", "kube_version", "network_objects", "network_state", "plugin_change", "pod_cidrs", "pod_mtu", "pod_network", "read", "read_part", "running_settings", "set", "snapshot_check", "snapshot_mac", "snapshot_macs", "stat", "survey_cluster", "unchanged_cluster", "unchanged_versions", "unit_process"}
 	if diff := cmp.Diff(want, readOnly); diff != "" {
 		t.Error(diff)
 	}

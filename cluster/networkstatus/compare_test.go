@@ -198,10 +198,10 @@ func TestCompare(t *testing.T) {
 			o.edit("n1", func(h *Host) { h.CNI.MTU = 1400 })
 			o.edit("n2", func(h *Host) { h.Pods = PodInterfaces{} })
 		}, []string{
-			" MTU: the MTU of pods is 1450 on m1, n2, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | set cluster.network.mtu: 1400, run deployer apply, and start the pods anew",
+			" MTU: the MTU of pods is 1450 on m1, n2, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | run deployer apply, which gives new pods the MTU 1400, and start the pods anew",
 			"n1 MTU: the MTU of pods is 1450, and packets to other nodes may have 1400 bytes: ens5 of n3 has the MTU 1400 | start the pods anew",
 		}},
-		"packets of all nodes are too large: one problem": {bgp, func(o *Observed) {
+		"packets of all nodes are too large: one problem": {cluster.NetworkSpec{MTU: 1500}, func(o *Observed) {
 			for _, host := range []string{"m1", "n1", "n2", "n3"} {
 				o.edit(host, func(h *Host) { h.CNI.MTU = 0 })
 			}

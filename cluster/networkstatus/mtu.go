@@ -37,10 +37,6 @@ func overhead(encapsulation string) int {
 	return 0
 }
 
-// vethMTU is the MTU of an interface of a pod when nobody sets one: the plugins bridge and ptp leave it to
-// the kernel (ETH_DATA_LEN).
-const vethMTU = 1500
-
 // mtu returns the MTU of a node's pods, and the one that the way to the other nodes allows.
 func (m *comparison) mtu(node string) MTUStatus {
 	h := m.found.Hosts[node]
@@ -50,7 +46,7 @@ func (m *comparison) mtu(node string) MTUStatus {
 	case m.cluster.Network.Plugin == cluster.PluginCalico:
 		out.New = cmp.Or(h.CNI.MTU, h.CalicoMTU)
 	case m.cluster.Network.Plugin == cluster.PluginBGP:
-		out.New = cmp.Or(h.CNI.MTU, vethMTU)
+		out.New = cmp.Or(h.CNI.MTU, cluster.DefaultPodMTU)
 	}
 	if narrow := m.narrowest(node); narrow.mtu > 0 {
 		out.Allowed = narrow.mtu - overhead(encapsulation(m.cluster))
@@ -101,8 +97,11 @@ func (m *comparison) findMTU(node string) bool {
 	}
 	fault := mtuFault{mtu: highest, narrow: m.narrowest(node)}
 	fault.fix = fmt.Sprintf("set cluster.network.mtu: %d, run deployer apply, and start the pods anew", mtu.Allowed)
-	if mtu.New <= mtu.Allowed {
+	switch {
+	case mtu.New <= mtu.Allowed:
 		fault.fix = "start the pods anew"
+	case m.cluster.Network.Plugin == cluster.PluginBGP && m.cluster.Network.MTU == 0 && mtu.Allowed >= cluster.MinPodMTU:
+		fault.fix = fmt.Sprintf("run deployer apply, which gives new pods the MTU %d, and start the pods anew", mtu.Allowed)
 	}
 	if m.tooLarge[fault] == nil {
 		m.mtuFaults = append(m.mtuFaults, fault)

@@ -93,7 +93,7 @@ func TestNetworkStatus(t *testing.T) {
 		"cluster  Kubernetes API: ",
 		"n002  sessions: not established: n001 (Connect Socket: No route to host)\n  the hosts do not reach each other",
 		"n002  routes: no established session leads to the pods 10.244.0.0/24 of n001\n  establish the sessions first",
-		"cluster  MTU: the MTU of pods is 1500 on n001, n002, and packets to other nodes may have 1400 bytes: eth0 of n002 has the MTU 1400\n  set cluster.network.mtu: 1400",
+		"cluster  MTU: the MTU of pods is 1500 on n001, n002, and packets to other nodes may have 1400 bytes: eth0 of n002 has the MTU 1400\n  run deployer apply, which gives new pods the MTU 1400",
 		"\n2 nodes, 4 problems\n",
 	)
 	if strings.Contains(out, "\x1b") {

@@ -1,5 +1,5 @@
-// Package routes has the action that decides how a cluster in use comes to the BGP
-// sessions of its inventory.
+// Package routes has the actions that decide how a cluster in use comes to the BGP
+// sessions of its inventory, and which MTU its pods get.
 package routes
 
 import (
