@@ -8,6 +8,7 @@ type Effects struct {
 	StaticPods  []string `json:"static_pods"`  // names of the manifests
 	CNI         string   `json:"cni"`          // name of the file with the pod network's configuration; empty when the host is no node or the pod network comes from elsewhere
 	Rules       bool     `json:"rules"`        // true when rules for the traffic of pods must be loaded
+	Services    string   `json:"services"`     // mode of kube-proxy, whose rules must be loaded; empty when the host runs none
 	NameServers bool     `json:"name_servers"` // true when cluster DNS asks the name servers of the host
 	Outside     []string `json:"outside"`      // address and port of API servers on other hosts, which pods must reach; each node has others
 	Routers     []string `json:"routers"`      // names of BIRD's sessions with routers outside of the cluster, one of which must be established
@@ -22,6 +23,9 @@ func effectsOf(c *Cluster, n Node) Effects {
 		}
 		if n.RunsCalico {
 			e.CNI = "10-calico.conflist"
+		}
+		if n.RunsKubeProxy {
+			e.Services = c.KubeProxy.Mode
 		}
 		e.NameServers = len(c.DNS.Upstreams) == 0
 		e.Outside = outsideOf(c, n)

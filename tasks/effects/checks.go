@@ -15,6 +15,7 @@ type Checks struct {
 	StaticPods []string          `yaml:"static_pods" rule:"filename" doc:"names of the manifests in /etc/kubernetes/manifests that deployer writes, such as kube-proxy.yaml"`
 	CNI        string            `yaml:"cni" rule:"filename" doc:"name of the file in /etc/cni/net.d that containerd must use; default: none is wanted"`
 	Rules      bool              `yaml:"rules" doc:"the table of nftables with the rules for pods must be loaded. Default false"`
+	Services   string            `yaml:"services" rule:"in:iptables,nftables" doc:"mode of kube-proxy, whose rules must be loaded. Default: none are wanted"`
 	Families   []string          `yaml:"families" rule:"in:ipv4,ipv6" doc:"families of addresses of pods, each with a table of its own; default ipv4"`
 	Servers    bool              `yaml:"name_servers" doc:"pods of cluster DNS must have the name servers of the host. Default false"`
 	DNSCache   string            `yaml:"dns_cache" rule:"address" doc:"address of a DNS cache that the inventory has no more, and that stays on the host while pods use it. Default: none"`

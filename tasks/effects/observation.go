@@ -13,6 +13,8 @@ type Observation struct {
 	// RulesError is the reason why the table with the rules for pods is not there; empty when it
 	// is.
 	RulesError string
+	// ServiceRulesMissing is true when the rules of kube-proxy are not loaded.
+	ServiceRulesMissing bool
 	// Settings are the kernel settings of all files that are read at a boot, in that order.
 	Settings []Setting
 	// Live are the values of the wanted settings now; without those that the kernel does not

@@ -40,6 +40,9 @@ func (c *Checks) observe(ctx context.Context, sys engine.System) Observation {
 			}
 		}
 	}
+	if c.Services != "" {
+		found.ServiceRulesMissing = serviceRulesMissing(ctx, sys, c.Services, c.families())
+	}
 	if c.CNI != "" {
 		found.Egress = c.observeEgress(ctx, sys, found.Servers)
 	}

@@ -17,6 +17,7 @@ import (
 const (
 	CheckStaticPods = "static pods"
 	CheckRules      = "rules for pods"
+	CheckServices   = "rules of Services"
 	CheckEgress     = "pod egress"
 	CheckManifests  = "files in manifests"
 	CheckCNI        = "CNI configuration"
@@ -40,6 +41,9 @@ func Rows(want Checks, found Observation) []checkresult.Row {
 	}
 	if want.Rules {
 		add(CheckRules, podRules(found))
+	}
+	if want.Services != "" {
+		add(CheckServices, serviceRules(want, found))
 	}
 	if found.Egress != nil {
 		add(CheckEgress, egress(found))

@@ -10,6 +10,7 @@ import (
 var (
 	wanted = Checks{
 		StaticPods: []string{"kube-apiserver.yaml", "kube-proxy.yaml"}, CNI: "10-deployer.conflist", Rules: true, Servers: true,
+		Services: modeNFTables,
 		Settings: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.rp_filter": "0"},
 		Routers:  []string{"router_a1", "router_a2"},
 	}
@@ -51,6 +52,7 @@ func TestRules(t *testing.T) {
 		"all routers are down": {func(o *Observation) { o.Routers = []Router{{"router_a1", "down"}, {"router_a2", "not configured"}} },
 			CheckRouters, "no session with a router is established: router_a1 (down), router_a2 (not configured)", "deployer network status"},
 		"rules flushed":      {func(o *Observation) { o.RulesError = "table ip deployer_pods is not loaded" }, CheckRules, "reach nothing outside", "systemctl restart deployer-pods"},
+		"Services flushed":   {func(o *Observation) { o.ServiceRulesMissing = true }, CheckServices, "for up to an hour", "pkill -x kube-proxy"},
 		"foreign CNI file":   {func(o *Observation) { o.CNI = append([]CNIFile{{"05-cilium.conflist", "cilium-cni"}}, o.CNI...) }, CheckCNI, "05-cilium.conflist sorts before", "rm /etc/cni/net.d/05-cilium.conflist"},
 		"multus comes first": {func(o *Observation) { o.CNI = append([]CNIFile{{"00-multus.conf", "multus"}}, o.CNI...) }, "", "", ""},
 		"CNI file is gone":   {func(o *Observation) { o.CNI = o.CNI[1:] }, CheckCNI, "10-deployer.conflist does not exist", "install"},

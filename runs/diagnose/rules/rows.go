@@ -25,6 +25,7 @@ var rowSigns = []struct {
 	{"static pods", Critical, "a static pod does not run as its manifest says", "guides/apply.md#problems-that-no-run-repairs"},
 	{"files in manifests", Critical, "another file defines a static pod of deployer", "guides/apply.md#problems-that-no-run-repairs"},
 	{"rules for pods", Critical, "pods have no way out of the cluster", "guides/apply.md#problems-that-no-run-repairs"},
+	{"rules of Services", Critical, "Services do not answer on a host", "guides/apply.md#problems-that-no-run-repairs"},
 	{"pod egress", Critical, "pods have no way out of the cluster", "guides/apply.md#problems-that-no-run-repairs"},
 	{"CNI configuration", Critical, "another CNI configuration is used", "guides/apply.md#problems-that-no-run-repairs"},
 	{"kernel settings", Warning, "a kernel setting is not as wanted", "guides/apply.md#problems-that-no-run-repairs"},
