@@ -32,15 +32,15 @@ type Site struct {
 }
 
 // New boots hosts for a scenario and removes them at its end. The lab is named after
-// kind, the test and this process.
-func New(t *testing.T, kind string, spec plan.Spec) *Site {
+// kind, the test and this process. Packages are additional Debian packages of the hosts.
+func New(t *testing.T, kind string, spec plan.Spec, packages ...string) *Site {
 	t.Helper()
 	// The number keeps runs of several checkouts apart.
 	spec.Name = fmt.Sprintf("%s-%s-%d", kind, strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(t.Name(), "Test"))), os.Getpid())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	keep := os.Getenv("DEPLOYER_KEEP_LAB") != ""
-	l, err := lab.Up(ctx, spec, lab.Options{Tied: !keep})
+	l, err := lab.Up(ctx, spec, lab.Options{Tied: !keep, Packages: packages})
 	if err != nil {
 		t.Fatalf("booting the hosts: %v", err)
 	}
