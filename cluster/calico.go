@@ -107,8 +107,10 @@ func (r *resolver) calico() Calico {
 	if s.Datastore == DatastoreKubernetes {
 		out.Typha = typhaHosts(r.place, s.Typha)
 	}
-	// calico-node sets these two at its first start when they are missing, and rewrites the object.
-	out.Felix = map[string]any{"logSeverityScreen": "Info", "reportingInterval": "0s"}
+	// calico-node sets the first two at its first start when they are missing, and rewrites the object. Felix
+	// compares its rules with those of the kernel as often as kube-proxy does: by its own default every 180 s, so long
+	// NetworkPolicies would not be enforced after another program has removed the rules.
+	out.Felix = map[string]any{"logSeverityScreen": "Info", "reportingInterval": "0s", "iptablesRefreshInterval": "30s"}
 	maps.Copy(out.Felix, s.Felix)
 	maps.Copy(out.Felix, ownedFelix(r.spec, r.place))
 	return out
