@@ -29,7 +29,7 @@ type disturbanceLimit struct{ pods, service, outside, healed time.Duration }
 // and ifupdown, flushes the packet filter and takes an interface down, each on a node of a cluster in use, and
 // measures for how long a pod of the node has no network. Another resolv.conf is named by verify.
 func TestNetworkServices(t *testing.T) {
-	for _, plugin := range []string{"bgp"} {
+	for _, plugin := range []string{"bgp", "calico"} {
 		t.Run(plugin, func(t *testing.T) {
 			scenario(t)
 			s := harness.New(t, "services", plan.Spec{Masters: 1, Minions: 2}, "ifupdown", "network-manager")
