@@ -196,7 +196,7 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	// A node is Unknown 40 s after its last report; less would catch nodes that reboot.
 	between(".clear.unknown_for", s.Clear.UnknownFor, time.Minute, 30*day)
 	between(".clear.terminating_for", s.Clear.TerminatingFor, time.Second, 30*day)
-	between(".fence.unknown_for", s.Fence.UnknownFor, time.Minute, 30*day)
+	between(".fence.unknown_for", s.Fence.UnknownFor, 5*time.Minute, 30*day)
 	between(".purge.unreachable_for", s.Purge.UnreachableFor, 5*time.Minute, 365*day)
 	// systemd reboots by force after 30 min (reboot.target, JobTimeoutSec).
 	between(".reboots.evict_timeout", s.Reboots.EvictTimeout, time.Second, 15*time.Minute)
@@ -209,8 +209,8 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	if s.Purge.MinReadyMinions < 0 {
 		add(".purge.min_ready_minions", "%d: use 0 or more", s.Purge.MinReadyMinions)
 	}
-	if s.Fence.MaxPerHour < 1 {
-		add(".fence.max_per_hour", "%d: use at least 1, or remove the hooks", s.Fence.MaxPerHour)
+	if *s.Fence.MaxPerHour < 1 {
+		add(".fence.max_per_hour", "%d: use at least 1, or remove the hooks", *s.Fence.MaxPerHour)
 	}
 	checkHooks := func(section string, hooks []KeeperHookSpec) {
 		for _, hook := range hooks {

@@ -37,8 +37,8 @@ type KeeperClearSpec struct {
 // KeeperFenceSpec is the `cluster.keeper.fence:` section.
 type KeeperFenceSpec struct {
 	Hooks      []KeeperHookSpec `yaml:"hooks" doc:"Hooks that switch off the machine of a node that is gone, such as by its management controller; they must end only when it is off, and accept one that is off already. Then the Node gets taint node.kubernetes.io/out-of-service, with which Kubernetes deletes its pods and detaches their volumes at once. The keeper removes the taint when the node is Ready again. Default: none, and no node gets the taint."`
-	UnknownFor time.Duration    `yaml:"unknown_for" default:"5m" doc:"Time for which the condition Ready of the node has been Unknown. Its host must not answer."`
-	MaxPerHour int              `yaml:"max_per_hour" default:"3" doc:"Greatest number of machines that are switched off in an hour: more that seem to be dead are rather a failure of the network."`
+	UnknownFor time.Duration    `yaml:"unknown_for" default:"5m" doc:"Time for which the condition Ready of the node has been Unknown; more than a reboot takes. Its host must not answer."`
+	MaxPerHour *int             `yaml:"max_per_hour" default:"3" doc:"Greatest number of machines whose hooks run in an hour: more that seem to be dead are rather a failure of the network."`
 }
 
 // KeeperPurgeSpec is the `cluster.keeper.purge:` section.
@@ -123,8 +123,8 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 	duration(&k.Clear.UnknownFor, 5*time.Minute)
 	duration(&k.Clear.TerminatingFor, 30*time.Second)
 	duration(&k.Fence.UnknownFor, 5*time.Minute)
-	if k.Fence.MaxPerHour == 0 {
-		k.Fence.MaxPerHour = 3
+	if k.Fence.MaxPerHour == nil {
+		k.Fence.MaxPerHour = new(3)
 	}
 	if len(k.Fence.Hooks) > 0 {
 		k.Fence.Hooks = hooksWithDefaults(k.Fence.Hooks)

@@ -114,8 +114,8 @@ var brokenClusters = []struct {
 	{"keeper that scales nothing", func(s *cluster.Spec, _ *[]cluster.Host) {
 		s.Keeper.Scale = []cluster.ScalePolicySpec{{Kind: "Deployment", Namespace: "default", Selector: "app=x"}}
 	}, "bad-keeper cluster.keeper.scale[0]", "set max or patch"},
-	{"keeper that may fence no machine", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.MaxPerHour = -1 }, "bad-keeper cluster.keeper.fence.max_per_hour", "at least 1"},
-	{"keeper that fences nodes that reboot", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.UnknownFor = time.Second }, "bad-keeper cluster.keeper.fence.unknown_for", "from 1m"},
+	{"keeper that may fence no machine", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.MaxPerHour = new(0) }, "bad-keeper cluster.keeper.fence.max_per_hour", "at least 1"},
+	{"keeper that fences nodes that boot", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.UnknownFor = time.Minute }, "bad-keeper cluster.keeper.fence.unknown_for", "from 5m"},
 	{"keeper without a port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.MetricsAddress = "127.0.0.1" }, "bad-keeper cluster.keeper.metrics_address", "127.0.0.1:10275"},
 	{"evictions for hours", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.EvictTimeout = time.Hour }, "bad-keeper cluster.keeper.reboots.evict_timeout", "from 1s to 15m"},
 	{"no time for volumes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.UnmountTimeout = -time.Second }, "bad-keeper cluster.keeper.reboots.unmount_timeout", "from 1s to 10m"},

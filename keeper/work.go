@@ -73,6 +73,12 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w worl
 	if err := k.observePostAdd(reads, file, &w); err != nil { // the rule does nothing then
 		k.options.Log.Error("hooks for nodes that join do not run", "error", err)
 	}
+	if len(file.Keeper.Fence.Hooks) > 0 {
+		if w.Fences, err = status.Fences(reads, k.access.Kube.WithRetryTimeout(-1), w.Now); err != nil {
+			k.options.Log.Error("no machine is switched off", "error", err)
+			file.Keeper.Fence.Hooks = nil
+		}
+	}
 	k.readServed(reads, w.Nodes)
 	decision := decide.All(file.Keeper, w, k.history)
 	if file.Keeper.DryRun {
@@ -179,6 +185,9 @@ func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
 // actor returns what acts by connections.
 func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
 	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members,
+		Fencing: func(ctx context.Context, n world.Node) error {
+			return status.AddFence(ctx, a.Kube, world.Fencing{Node: n.Name, UID: n.UID, At: time.Now().UTC().Truncate(time.Second)})
+		},
 		Progress: func(text string) { k.options.Log.Info(text) }, Renew: func(ctx context.Context, names []string) error { return k.renewal(file).Run(ctx, names) },
 		Rejoin: func(ctx context.Context, member string, finish bool) error {
 			r := k.member(file)

@@ -31,6 +31,8 @@ type Actor struct {
 	Open     etcd.Opener
 	Members  []etcd.Host
 	Progress func(string)
+	// Fencing records an attempt to switch off the machine of a node, before its hooks run.
+	Fencing func(context.Context, world.Node) error
 	// Renew renews certificates of the keeper's own host.
 	Renew func(ctx context.Context, names []string) error
 	// Rejoin makes the host a member of etcd anew, after it has removed the member with this ID; with finish it

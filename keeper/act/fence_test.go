@@ -1,6 +1,8 @@
 package act
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	"deployer/keeper/decide"
 	"deployer/keeper/observe"
 	"deployer/keeper/world"
+	"deployer/tasks/control/kube"
 	"deployer/tasks/control/kube/kubetest"
 )
 
@@ -52,10 +55,13 @@ func TestFence(t *testing.T) {
 		"it reports in the middle": {http.StatusOK, back, "the hooks have run: node n3 has changed", []string{"disk=old"}},
 	} {
 		var api *kubetest.API
-		body := ""
+		body, noted := "", ""
 		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, _ := io.ReadAll(r.Body)
 			body = string(text)
+			if noted != "n3" {
+				t.Errorf("%s: the hook ran before the attempt was recorded", name)
+			}
 			if c.changes != nil {
 				api.Put(nodeN3, c.changes)
 			}
@@ -65,6 +71,10 @@ func TestFence(t *testing.T) {
 		api, actor = newActor(t, cluster.KeeperPurgeSpec{})
 		api.Put(nodeN3, nodeWith(ready("Unknown", away), taint("disk", "old")))
 		actor.Settings.Fence.Hooks = []cluster.KeeperHookSpec{{Name: "power", URL: hook.URL, Timeout: time.Minute}}
+		actor.Fencing = func(_ context.Context, n world.Node) error {
+			noted = n.Name
+			return nil
+		}
 		fence := purge
 		fence.Kind = decide.Fence
 		err := actor.Do(t.Context(), fence)
@@ -79,7 +89,7 @@ func TestFence(t *testing.T) {
 			t.Errorf("%s: the hook got %s", name, body)
 		}
 		n, _, err := observe.Node(t.Context(), actor.Kube, "n3")
-		if fenced := n.OutOfService != nil && n.OutOfService.ByKeeper && time.Since(n.OutOfService.Since) < time.Minute; err != nil || fenced != (c.want == "") {
+		if fenced := n.OutOfService != nil && n.OutOfService.ByKeeper; err != nil || fenced != (c.want == "") {
 			t.Errorf("%s: the keeper reads %+v, %v", name, n.OutOfService, err)
 		}
 	}
@@ -105,6 +115,33 @@ func TestUnfence(t *testing.T) {
 		}
 		if got := taintsOf(api); !slices.Equal(got, c.want) {
 			t.Errorf("%s: taints %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestFenceOfNothing: no hook runs for a Node that has left, or when the attempt cannot be recorded.
+func TestFenceOfNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		left bool
+		err  error // of the record
+		want string
+	}{"it has left": {true, nil, "reading node n3"}, "not recorded": {false, errors.New("etcd is full"), "etcd is full"}} {
+		ran := false
+		hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran = true }))
+		_, actor := newActor(t, cluster.KeeperPurgeSpec{})
+		if c.left {
+			if err := actor.Kube.Delete(t.Context(), kube.NodeKind(), "", "n3", -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		actor.Settings.Fence.Hooks = []cluster.KeeperHookSpec{{Name: "power", URL: hook.URL, Timeout: time.Minute}}
+		actor.Fencing = func(context.Context, world.Node) error { return c.err }
+		fence := purge
+		fence.Kind = decide.Fence
+		err := actor.Do(t.Context(), fence)
+		hook.Close()
+		if err == nil || !strings.Contains(err.Error(), c.want) || ran {
+			t.Errorf("%s: %v, the hook ran: %t", name, err, ran)
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package decide
 
 import (
+	"cmp"
+
 	"deployer/cluster"
 	"deployer/keeper/world"
 )
 
 // Clear returns the pods to force-delete: those that somebody deleted on a node that is gone, where no
 // kubelet ends them. Other pods are never touched.
-func Clear(s cluster.KeeperClearSpec, w world.World) (d Decision) {
+func Clear(all cluster.KeeperSpec, w world.World) (d Decision) {
+	s := all.Clear
 	if !*s.Enabled {
 		return d
 	}
@@ -27,7 +30,7 @@ func Clear(s cluster.KeeperClearSpec, w world.World) (d Decision) {
 			continue
 		}
 		if but == "" {
-			but = split
+			but = cmp.Or(split, mayRun(all.Fence, n))
 		}
 		if but != "" {
 			if !blocked[n.Name] {

@@ -9,14 +9,14 @@ import (
 )
 
 // All applies every rule, and returns what the keeper has not just done. Actions that take minutes come last, and only
-// the first of them: what was observed is old after it. One that was just done leaves its place to the next, so that a
-// hook which always fails keeps nothing else. A full etcd is freed before anything else, because the API refuses writes
+// the first of them: what was observed is old after it. One that was just done leaves its place to the next kind, so
+// that a defragmentation which always fails keeps nothing else. A full etcd is freed before anything else, because the API refuses writes
 // until then.
 func All(s cluster.KeeperSpec, w world.World, h History) (d Decision) {
 	etcd := EtcdCare(s.Etcd, w)
 	full := w.Etcd.NoSpace && len(etcd.Actions) > 0
 	long := false
-	for _, part := range []Decision{Clear(s.Clear, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), UnfenceOf(w), etcd, FenceOf(s.Fence, w), PurgeOf(s.Purge, w), PostAddOf(s.PostAdd, w)} {
+	for _, part := range []Decision{Clear(s, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), UnfenceOf(w), etcd, FenceOf(s.Fence, w), PurgeOf(s, w), PostAddOf(s.PostAdd, w)} {
 		d.Blocked = append(d.Blocked, part.Blocked...)
 		for _, a := range part.Actions {
 			if long || full && a.Kind != FreeSpace || !h.fresh(a, w.Now) {

@@ -81,7 +81,7 @@ func TestClear(t *testing.T) {
 		if c.change != nil {
 			c.change(&w, &s)
 		}
-		d := Clear(s, w)
+		d := Clear(cluster.KeeperSpec{Clear: s}, w)
 		if (len(d.Actions) == 1) != c.acts || len(d.Actions) > 1 {
 			t.Errorf("%s: actions %v, want one: %t", name, d.Actions, c.acts)
 		}
@@ -147,7 +147,7 @@ func TestPurge(t *testing.T) {
 		if c.change != nil {
 			c.change(&w, &s)
 		}
-		d := PurgeOf(s, w)
+		d := PurgeOf(cluster.KeeperSpec{Purge: s}, w)
 		purged, why := "", ""
 		if len(d.Actions) > 0 {
 			purged = d.Actions[0].Object.Name

@@ -29,5 +29,5 @@ func NeedsMajority(s cluster.KeeperSpec, w world.World) bool {
 			n.Reach = world.Answers
 		}
 	}
-	return len(Clear(s.Clear, w).Actions)+len(FenceOf(s.Fence, w).Actions)+len(PurgeOf(s.Purge, w).Actions) > 0
+	return len(Clear(s, w).Actions)+len(FenceOf(s.Fence, w).Actions)+len(PurgeOf(s, w).Actions) > 0
 }

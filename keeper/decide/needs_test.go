@@ -39,7 +39,7 @@ func TestNeeds(t *testing.T) {
 			s.Purge.Enabled, s.Clear.Enabled, s.Fence = false, new(bool), fences()
 		}, true, true},
 		"fenced": {func(w *world.World, s *cluster.KeeperSpec) {
-			dies(w, "n1", 6*time.Minute).OutOfService = &world.OutOfService{ByKeeper: true, Since: now}
+			dies(w, "n1", 6*time.Minute).OutOfService = &world.OutOfService{ByKeeper: true}
 			s.Purge.Enabled, s.Clear.Enabled, s.Fence = false, new(bool), fences()
 		}, false, false},
 		"in maintenance": {func(w *world.World, _ *cluster.KeeperSpec) {

@@ -61,7 +61,11 @@ func randomWorld(r *rand.Rand, s *cluster.KeeperSpec) (world.World, map[string]w
 			w.Ending = append(w.Ending, p)
 		}
 		if chance(r, 6) {
-			n.OutOfService = &world.OutOfService{ByKeeper: !chance(r, 3), Since: now.Add(-time.Duration(r.IntN(7200)) * time.Second)}
+			n.OutOfService = &world.OutOfService{ByKeeper: !chance(r, 3)}
+		}
+		n.Reboots = chance(r, 8)
+		if chance(r, 6) {
+			w.Fences = append(w.Fences, world.Fencing{Node: n.Name, UID: n.UID, At: now.Add(-time.Duration(r.IntN(3600)) * time.Second)})
 		}
 		w.Nodes = append(w.Nodes, n)
 	}
@@ -176,6 +180,9 @@ func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 		if n.Ready != world.Unknown || n.Reach != world.Silent || n.Maintenance.Active(w.Now) || at >= 0 && w.Etcd.Members[at].Answers {
 			t.Fatalf("%s of node %+v", a, n)
 		}
+		if a.Kind != Fence && len(s.Fence.Hooks) > 0 && n.OutOfService == nil {
+			t.Fatalf("%s although the machine may run", a)
+		}
 		if 2*reached <= len(w.Nodes) {
 			t.Fatalf("%s although only %d of %d hosts answer", a, reached, len(w.Nodes))
 		}
@@ -186,8 +193,15 @@ func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 			t.Fatalf("%s, which nobody has deleted", a)
 		}
 	case Fence:
-		if n.OutOfService != nil {
-			t.Fatalf("%s, which is off: %+v", a, n.OutOfService)
+		tried := map[string]bool{n.Name: true}
+		for _, f := range w.Fences {
+			tried[f.Node] = true
+			if f.Node == n.Name && f.UID == n.UID && f.At.After(n.Since) && w.Now.Sub(f.At) < 5*time.Minute {
+				t.Fatalf("%s again after %s", a, w.Now.Sub(f.At))
+			}
+		}
+		if n.OutOfService != nil || n.Reboots && w.Now.Sub(n.Since) < 30*time.Minute || len(tried) > *s.Fence.MaxPerHour {
+			t.Fatalf("%s of node %+v with %+v, at most %d in an hour", a, n, w.Fences, *s.Fence.MaxPerHour)
 		}
 	case Unfence:
 		if n.OutOfService == nil || !n.OutOfService.ByKeeper || n.Ready != world.True {
@@ -254,7 +268,7 @@ func TestInvariants(t *testing.T) {
 		*s.Etcd.Replace, *s.Etcd.FreeSpace = !chance(r, 4), !chance(r, 4)
 		s.Purge.MinReadyMasters, s.Purge.MinReadyMinions = 1+r.IntN(3), r.IntN(3)
 		if chance(r, 2) {
-			s.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: 1 + r.IntN(3)}
+			s.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: new(1 + r.IntN(3))}
 		}
 		leader := w.Nodes[r.IntN(len(w.Nodes))].Name
 		kinds, taken, seen := map[Kind]int{}, map[string]bool{}, map[string]bool{}

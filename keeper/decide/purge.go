@@ -12,7 +12,8 @@ import (
 // PurgeOf returns the node that leaves the cluster now, of those that are gone: the one that has been
 // for the longest time. One node leaves in a pass, so that each decision sees the cluster that the last
 // one left.
-func PurgeOf(s cluster.KeeperPurgeSpec, w world.World) (d Decision) {
+func PurgeOf(all cluster.KeeperSpec, w world.World) (d Decision) {
+	s := all.Purge
 	if !s.Enabled {
 		return d
 	}
@@ -28,6 +29,7 @@ func PurgeOf(s cluster.KeeperPurgeSpec, w world.World) (d Decision) {
 			func() string { return MayPurge(s, w.Nodes, n) },
 			func() string { return mayLeaveEtcd(n, w.Etcd) },
 			func() string { return Split(w.Nodes) },
+			func() string { return mayRun(all.Fence, n) },
 		} {
 			if but == "" {
 				but = rule()

@@ -29,6 +29,7 @@ type simulation struct {
 	tried   map[string]time.Time
 	acted   map[Kind]int
 	refused int // actions that failed
+	fences  []world.Fencing
 }
 
 // simHost is a host with its kubelet, its Node, its keeper and its member of etcd.
@@ -72,7 +73,7 @@ func newSimulation(t *testing.T, r *rand.Rand) *simulation {
 	*s.settings.Etcd.Replace = true
 	s.settings.Purge.UnreachableFor = 10 * time.Minute
 	s.settings.Purge.MinReadyMasters, s.settings.Purge.MinReadyMinions = 1+r.IntN(2), r.IntN(4)
-	s.settings.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: 3}
+	s.settings.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: new(3)}
 	s.settings.StuckContainers = []cluster.StuckContainerSpec{{Namespace: "default", Selector: "app=db", Container: "db", For: 5 * time.Minute}}
 	s.settings.Scale = []cluster.ScalePolicySpec{{Kind: "StatefulSet", Namespace: "default", Selector: "app=db", ReadyNodes: 3, Min: 1, Max: 3}}
 	masters := 3 + 2*r.IntN(2)
@@ -233,7 +234,8 @@ func (s *simulation) quorum() bool {
 
 // world is the cluster as the keeper of a host sees it.
 func (s *simulation) world(k *simHost) world.World {
-	w := world.World{Now: s.now, Etcd: world.Etcd{Known: true, Members: s.members(), NoSpace: s.noSpace}, Watched: [][]world.Pod{nil},
+	hour := slices.DeleteFunc(slices.Clone(s.fences), func(f world.Fencing) bool { return s.now.Sub(f.At) >= time.Hour })
+	w := world.World{Now: s.now, Fences: hour, Etcd: world.Etcd{Known: true, Members: s.members(), NoSpace: s.noSpace}, Watched: [][]world.Pod{nil},
 		Scaled: [][]world.Object{{{Kind: "StatefulSet", Namespace: "default", Name: "db", Replicas: s.replicas, Patched: true}}}}
 	for i, m := range w.Etcd.Members {
 		if s.host(m.Host).far != k.far {
@@ -320,6 +322,7 @@ func (s *simulation) do(k *simHost, a Action) {
 	case Purge:
 		s.long(k, s.upTo(5*time.Minute), func() { s.purge(a) })
 	case Fence:
+		s.fences = append(s.fences, world.Fencing{Node: a.Node.Name, UID: a.Node.UID, At: s.now})
 		s.long(k, s.upTo(2*time.Minute), func() { s.fence(a) })
 	case Unfence:
 		if h := s.host(a.Node.Name); h.taint == nil || h.node != a.Node.UID || !h.up {
@@ -374,7 +377,7 @@ func (s *simulation) fence(a Action) {
 		h.deaths++
 	}
 	if h.node == a.Node.UID && h.ready == a.Node.Ready && h.since.Equal(a.Node.Since) && !h.mark.Active(s.now) {
-		h.taint = &world.OutOfService{ByKeeper: true, Since: s.now}
+		h.taint = &world.OutOfService{ByKeeper: true}
 	}
 }
 

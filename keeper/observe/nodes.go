@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/keeper/world"
+	"deployer/tasks/control/drain"
 	"deployer/tasks/control/kube"
 )
 
@@ -46,10 +47,7 @@ type node struct {
 		Annotations       map[string]string
 	}
 	Spec struct {
-		Taints []struct {
-			Key, Value string
-			TimeAdded  time.Time
-		}
+		Taints []struct{ Key, Value string }
 	}
 	Status struct {
 		Conditions []condition
@@ -133,6 +131,7 @@ func readNode(n *node) world.Node {
 	out := world.Node{
 		Name: n.Metadata.Name, UID: n.Metadata.UID, Created: n.Metadata.CreationTimestamp, Ready: world.Unknown,
 		Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation]), PostAdded: n.Metadata.Annotations[PostAddAnnotation] == n.Metadata.UID,
+		Reboots: n.Metadata.Annotations[drain.RebootAnnotation] != "",
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" {
@@ -141,7 +140,7 @@ func readNode(n *node) world.Node {
 	}
 	for _, t := range n.Spec.Taints {
 		if t.Key == corev1.TaintNodeOutOfService {
-			out.OutOfService = &world.OutOfService{ByKeeper: t.Value == OutOfServiceByKeeper, Since: t.TimeAdded}
+			out.OutOfService = &world.OutOfService{ByKeeper: t.Value == OutOfServiceByKeeper}
 		}
 	}
 	for _, a := range n.Status.Addresses {

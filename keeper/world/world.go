@@ -21,8 +21,10 @@ type World struct {
 	Scaled [][]Object
 	// PostAddSince is the time from which on nodes that join get hooks; zero while it is not known.
 	PostAddSince time.Time
-	Etcd         Etcd
-	Backups      []Backups
+	// Fences are the attempts of the last hour to switch off machines.
+	Fences  []Fencing
+	Etcd    Etcd
+	Backups []Backups
 	// RenewBefore is the remaining lifetime from which on certificates are renewed.
 	RenewBefore time.Duration
 }
@@ -109,6 +111,8 @@ type Node struct {
 	Maintenance *Maintenance
 	// OutOfService is the taint that says that the machine is off; nil without it.
 	OutOfService *OutOfService
+	// Reboots is true when its own host has cordoned it for a reboot.
+	Reboots bool
 	// PostAdded is true when the hooks for a node that joined have run for it.
 	PostAdded bool
 	// PostAdd are the attempts that failed.
@@ -117,8 +121,14 @@ type Node struct {
 
 // OutOfService is taint node.kubernetes.io/out-of-service of a node.
 type OutOfService struct {
-	ByKeeper bool      // a person has set it otherwise
-	Since    time.Time // zero when it is not known
+	ByKeeper bool // a person has set it otherwise
+}
+
+// Fencing is an attempt to switch off a machine, which may have failed.
+type Fencing struct {
+	Node string    `json:"node"`
+	UID  string    `json:"uid"` // of the Node
+	At   time.Time `json:"at"`  // before its hooks ran
 }
 
 // Attempts are what a keeper remembers of an action that has failed and was not done since.

@@ -21,8 +21,12 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// within is the time after the death of its node in which a pod with a volume runs elsewhere.
-const within = 7 * time.Minute
+// Times after the network of a node was cut. Kubernetes alone deletes the pod after 50 s and 5 min, and detaches its volume
+// 6 min after it was force-deleted.
+const (
+	recoveryLimit = 7 * time.Minute  // until the pod with the volume runs elsewhere
+	watched       = 14 * time.Minute // while the volume must stay
+)
 
 // attachable is a volume of the driver in ./csidriver, and a pod that writes to it.
 const attachable = `apiVersion: storage.k8s.io/v1
@@ -71,9 +75,9 @@ spec:
         volumeMounts: [{name: data, mountPath: /data}]
 `
 
-// TestVolumes cuts the network of a node with a pod that has a volume, while the machine runs. Without fences the pod does
-// not run elsewhere within 7 minutes, and the volume stays; with them the machine is switched off, and it does. Attachment
-// and detachment are decided by Kubernetes; the driver and its attacher are those of the test.
+// TestVolumes cuts the network of a node with a pod that has a volume, while the machine runs. While the hook that switches
+// it off fails, the volume stays; when it succeeds, the pod runs elsewhere. Attachment and detachment are decided by
+// Kubernetes; the driver and its attacher are those of the test.
 func TestVolumes(t *testing.T) {
 	s := &site{harness.New(t, "keeper-volumes", plan.Spec{Masters: 1, Minions: 2})}
 	s.Must("install")
@@ -82,8 +86,9 @@ func TestVolumes(t *testing.T) {
 	s.Kubectl("m1", "label node n1 n2 once=true")
 	s.Kubectl("m1", "apply -f /root/volume.yaml")
 
-	s.step("without fences the volume stays", s.volumeStays)
-	s.step("with fences the machine is switched off", s.volumeMoves)
+	power := s.powerSwitch()
+	s.step("the volume stays while the machine may run", func() { s.volumeStays(power) })
+	s.step("the machine is switched off", func() { s.volumeMoves(power) })
 }
 
 // startDriver starts the driver on nodes, and attaches volumes.
@@ -137,29 +142,9 @@ func (s *site) running(limit time.Duration, not string) (node string) {
 	return node
 }
 
-func (s *site) volumeStays() {
-	node := s.running(2*time.Minute, "")
-	if err := s.Partition(s.T.Context(), node); err != nil {
-		s.T.Fatal(err)
-	}
-	cut := time.Now()
-	for time.Since(cut) < within {
-		time.Sleep(5 * time.Second)
-		if on, _, err := s.onceOn(); err == nil && on != node {
-			s.T.Fatalf("the pod runs on %s after %.0f s, while the machine of %s may write to its volume", on, time.Since(cut).Seconds(), node)
-		}
-		if got := s.attached(); !strings.Contains(got, node) {
-			s.T.Fatalf("the volume is attached to %q after %.0f s, while the machine of %s may write to it", got, time.Since(cut).Seconds(), node)
-		}
-	}
-	if err := s.Heal(s.T.Context(), node); err != nil {
-		s.T.Fatal(err)
-	}
-	s.RequireReady([]string{"m1", "n1", "n2"})
-	s.running(8*time.Minute, "")
-}
-
-func (s *site) volumeMoves() {
+// powerSwitch starts a power switch, and makes it the hook of the keeper.
+func (s *site) powerSwitch() *powerSwitch {
+	s.T.Helper()
 	power := &powerSwitch{site: s}
 	listener, err := s.Listen(net.JoinHostPort(plan.Controller().String(), "0"))
 	if err != nil {
@@ -172,18 +157,49 @@ func (s *site) volumeMoves() {
 		k["fence"] = map[string]any{"hooks": []any{map[string]any{"name": "power", "url": "http://" + listener.Addr().String() + "/off"}}}
 	})
 	s.Must("install")
+	return power
+}
 
+func (s *site) volumeStays(power *powerSwitch) {
+	node := s.running(2*time.Minute, "")
+	power.works(false)
+	if err := s.Partition(s.T.Context(), node); err != nil {
+		s.T.Fatal(err)
+	}
+	cut := time.Now()
+	for time.Since(cut) < watched {
+		time.Sleep(5 * time.Second)
+		if on, _, err := s.onceOn(); err == nil && on != node {
+			s.T.Fatalf("the pod runs on %s after %.0f s, while the machine of %s may write to its volume", on, time.Since(cut).Seconds(), node)
+		}
+		if got := s.attached(); got != node {
+			s.T.Fatalf("the volume is attached to %q after %.0f s, while the machine of %s may write to it", got, time.Since(cut).Seconds(), node)
+		}
+	}
+	if calls := power.calls(); calls < 2 {
+		s.T.Errorf("the hook was called %d times, want a repetition", calls)
+	}
+	s.RequireTexts(s.Deployer("keeper", "status").All(), "switch off the machine of node "+node, "its hooks did not succeed")
+	if err := s.Heal(s.T.Context(), node); err != nil {
+		s.T.Fatal(err)
+	}
+	s.RequireReady([]string{"m1", "n1", "n2"})
+	s.running(8*time.Minute, "")
+}
+
+func (s *site) volumeMoves(power *powerSwitch) {
+	power.works(true)
 	node := s.running(2*time.Minute, "")
 	if err := s.Partition(s.T.Context(), node); err != nil {
 		s.T.Fatal(err)
 	}
 	cut := time.Now()
-	s.running(within, node)
+	s.running(recoveryLimit, node)
 	took := time.Since(cut)
 	recoveredMax = max(recoveredMax, took)
 	s.T.Logf("the pod with the volume ran elsewhere after %.0f s", took.Seconds())
-	if took > within {
-		s.T.Errorf("the pod with the volume ran elsewhere after %s, want at most %s", took, within)
+	if took > recoveryLimit {
+		s.T.Errorf("the pod with the volume ran elsewhere after %s, want at most %s", took, recoveryLimit)
 	}
 	if off, before := power.heard(); off != node || !strings.Contains(before, node) {
 		s.T.Errorf("the machine of %q was switched off, and the volume was attached to %q before; want %s for both", off, before, node)
@@ -211,11 +227,39 @@ type powerSwitch struct {
 	site *site
 
 	mu     sync.Mutex
+	broken bool   // it refuses
+	called int    // how often
 	off    string // the last machine
 	before string // where the volume was attached before
 }
 
+// works makes the switch work, or refuse.
+func (p *powerSwitch) works(yes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = !yes
+}
+
+// calls returns how often it was called.
+func (p *powerSwitch) calls() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.called
+}
+
+// refuses counts a call, and reports whether the switch refuses.
+func (p *powerSwitch) refuses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.called++
+	return p.broken
+}
+
 func (p *powerSwitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.refuses() {
+		http.Error(w, "the management controller is out of order", http.StatusBadGateway)
+		return
+	}
 	var body struct{ Node string }
 	err := json.NewDecoder(r.Body).Decode(&body)
 	var before string

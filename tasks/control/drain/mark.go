@@ -37,7 +37,7 @@ const (
 // that made the node unschedulable: another user may have uncordoned and cordoned it since.
 func CordonOf(node *corev1.Node) Cordon {
 	_, marked := node.Annotations[annotation]
-	_, rebooting := node.Annotations[rebootAnnotation]
+	_, rebooting := node.Annotations[RebootAnnotation]
 	switch {
 	case !node.Spec.Unschedulable:
 		return Open
@@ -138,7 +138,7 @@ func open(ctx context.Context, c *kube.Client, name string, force bool) (was Cor
 
 func nodePatch(mark, unschedulable any) map[string]any {
 	return map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{annotation: mark, rebootAnnotation: nil}},
+		"metadata": map[string]any{"annotations": map[string]any{annotation: mark, RebootAnnotation: nil}},
 		"spec":     map[string]any{"unschedulable": unschedulable},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"deployer/tasks/control/kube"
 )
 
-// rebootAnnotation is the annotation of a node that its own host has cordoned before it went down.
-const rebootAnnotation = "deployer/cordoned-for-reboot"
+// RebootAnnotation is the annotation of a node that its own host has cordoned before it went down.
+const RebootAnnotation = "deployer/cordoned-for-reboot"
 
 // RebootMark is the content of the annotation, for people who find a node cordoned. The host keeps a
 // copy over the reboot.
@@ -33,7 +33,7 @@ func CordonForReboot(ctx context.Context, c *kube.Client, name string, mark Rebo
 			return nil, nil
 		}
 		return map[string]any{
-			"metadata": map[string]any{"annotations": map[string]any{rebootAnnotation: string(text)}},
+			"metadata": map[string]any{"annotations": map[string]any{RebootAnnotation: string(text)}},
 			"spec":     map[string]any{"unschedulable": true},
 		}, nil
 	})
@@ -62,7 +62,7 @@ func UncordonAfterReboot(ctx context.Context, c *kube.Client, name, id, bootID s
 		if found == NotOurs && !marked {
 			return nil, nil
 		}
-		change := map[string]any{"metadata": map[string]any{"annotations": map[string]any{rebootAnnotation: nil}}}
+		change := map[string]any{"metadata": map[string]any{"annotations": map[string]any{RebootAnnotation: nil}}}
 		if found == Uncordoned {
 			change["spec"] = map[string]any{"unschedulable": nil}
 		}
@@ -84,7 +84,7 @@ func rebooted(node *corev1.Node, id, bootID string) Rebooted {
 
 // rebootMarkOf returns the mark of a node; empty without one, or when people have changed it.
 func rebootMarkOf(node *corev1.Node) (mark RebootMark) {
-	if json.Unmarshal([]byte(node.Annotations[rebootAnnotation]), &mark) != nil {
+	if json.Unmarshal([]byte(node.Annotations[RebootAnnotation]), &mark) != nil {
 		return RebootMark{}
 	}
 	return mark

@@ -29,15 +29,15 @@ func TestRebooted(t *testing.T) {
 		"cordoned by somebody since":     {func(n *corev1.Node) { n.ManagedFields = owned("kubectl-cordon") }, NotOurs},
 		"cordoned by this host":          {func(n *corev1.Node) { n.ManagedFields = owned(kube.Manager) }, Uncordoned},
 		"drained by deployer since":      {func(n *corev1.Node) { n.Annotations[annotation] = `{"run":"r1"}` }, NotOurs},
-		"another shutdown":               {func(n *corev1.Node) { n.Annotations[rebootAnnotation] = `{"id":"b2"}` }, NotOurs},
-		"a mark that somebody changed":   {func(n *corev1.Node) { n.Annotations[rebootAnnotation] = `yes` }, NotOurs},
+		"another shutdown":               {func(n *corev1.Node) { n.Annotations[RebootAnnotation] = `{"id":"b2"}` }, NotOurs},
+		"a mark that somebody changed":   {func(n *corev1.Node) { n.Annotations[RebootAnnotation] = `yes` }, NotOurs},
 		"without a mark, a new Node":     {func(n *corev1.Node) { n.Annotations = nil }, NotOurs},
-		"a mark of nobody's id, no mark": {func(n *corev1.Node) { n.Annotations[rebootAnnotation] = `{}` }, NotOurs},
+		"a mark of nobody's id, no mark": {func(n *corev1.Node) { n.Annotations[RebootAnnotation] = `{}` }, NotOurs},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			node := &corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{rebootAnnotation: mark}},
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{RebootAnnotation: mark}},
 				Spec:       corev1.NodeSpec{Unschedulable: true},
 				Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: "now"},
 					Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},

@@ -1,0 +1,62 @@
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"deployer/keeper/world"
+	"deployer/tasks/control/kube"
+)
+
+// fencesAnnotation is the annotation of the ConfigMap with the attempts of the last hour to switch off machines. It
+// outlives Nodes and their taints, and keepers that lead.
+const fencesAnnotation = "deployer/fences"
+
+// fencesKept is the time for which an attempt is kept.
+const fencesKept = time.Hour
+
+// Fences returns the attempts of the last hour to switch off machines.
+func Fences(ctx context.Context, c *kube.Client, now time.Time) ([]world.Fencing, error) {
+	object, err := c.Get(ctx, ConfigMapKind(), Namespace, Name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading which machines were switched off: %w", err)
+	}
+	text := object.GetAnnotations()[fencesAnnotation]
+	if text == "" {
+		return nil, nil
+	}
+	var all []world.Fencing
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, fmt.Errorf("annotation %s of ConfigMap %s/%s: %w", fencesAnnotation, Namespace, Name, err)
+	}
+	return slices.DeleteFunc(all, func(f world.Fencing) bool { return now.Sub(f.At) >= fencesKept }), nil
+}
+
+// AddFence records an attempt, before its hooks run.
+func AddFence(ctx context.Context, c *kube.Client, f world.Fencing) error {
+	all, err := Fences(ctx, c, f.At)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(append(all, f))
+	if err != nil {
+		return err
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": Namespace, "name": Name, "annotations": map[string]any{fencesAnnotation: string(text)}},
+	}}
+	if _, err := c.Apply(ctx, object, "deployer-keeper-fences", true, false); err != nil {
+		return fmt.Errorf("recording that a machine is switched off: %w", err)
+	}
+	return nil
+}
