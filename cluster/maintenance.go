@@ -114,10 +114,9 @@ func (c *checker) checkHookRequest(r HookRequestSpec, bad func(string, ...any)) 
 }
 
 // Value returns the hook in the types of JSON, every key present, as the variable
-// maintenance_hooks has it. host and address are those of the host that the hook is about,
-// which has left the cluster when others run its hooks.
+// maintenance_hooks has it.
 func (h HookSpec) Value() map[string]any {
-	out := map[string]any{"host": "{{ host.name }}", "address": "{{ host.address }}", "name": h.Name, "phase": h.Phase, "always": h.Always, "timeout": h.Timeout.String(),
+	out := map[string]any{"name": h.Name, "phase": h.Phase, "always": h.Always, "timeout": h.Timeout.String(),
 		"command": texts(h.Command), "env": textMap(h.Env), "http": nil}
 	if h.HTTP == nil {
 		return out

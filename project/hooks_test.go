@@ -45,8 +45,8 @@ cluster:
 		t.Fatal(err)
 	}
 	want := []any{
-		map[string]any{"host": "n1", "address": "10.0.0.2", "name": "plain", "phase": "before", "always": false, "command": []any{"logger", "work"}, "env": map[string]any{}, "http": nil, "timeout": "5m0s"},
-		map[string]any{"host": "n1", "address": "10.0.0.2", "name": "load balancer", "phase": "after", "always": false, "command": []any{}, "env": map[string]any{}, "timeout": "5m0s",
+		map[string]any{"name": "plain", "phase": "before", "always": false, "command": []any{"logger", "work"}, "env": map[string]any{}, "http": nil, "timeout": "5m0s"},
+		map[string]any{"name": "load balancer", "phase": "after", "always": false, "command": []any{}, "env": map[string]any{}, "timeout": "5m0s",
 			"http": map[string]any{"url": "https://lb.example.com/web/n1", "method": "", "headers": map[string]any{}, "body": "", "status": []any{}, "ca": "",
 				"secret_headers": map[string]any{"Authorization": map[string]any{"env": "LB_TOKEN", "file": ""}}}},
 	}
@@ -68,6 +68,7 @@ func TestHooksThatCannotRun(t *testing.T) {
 		"{name: a, http: {url: a}}":                                    `hook "a": "a" is no http or https URL`,
 		"{name: a, http: {url: 'https://a', secret_headers: {X: {}}}}": `hook "a": secret_headers: X: want file or env`,
 		"{name: a, http: {url: 'https://a', status: [2000]}}":          `hook "a": 2000 is no status code of HTTP`,
+		"{name: a, phase: removed, command: ['{{ facts.os }}']}":       `a hook of phase removed reads facts or results`,
 		"{name: a, command: ['{{ host.name']}":                         `inventory.yaml:5:5: template: {{ has no }}`,
 	} {
 		inDir(t, map[string]string{"inventory.yaml": "hosts: {m1: {address: 10.0.0.1}}\nroles: {master: m1}\ncluster:\n  maintenance:\n    hooks: [" + hook + "]\n"})
@@ -84,8 +85,9 @@ func TestHooksThatCannotRun(t *testing.T) {
 // TestHooksOfDeadHosts checks that the hosts that are left have the hooks of a dead host, with its texts.
 func TestHooksOfDeadHosts(t *testing.T) {
 	for hooks, want := range map[string][]any{
-		"[]": {},
-		"[{name: power, phase: removed, command: [off, '{{ pool }}', '{{ host.name }}']}]": {
+		"[]":                            {},
+		"[{name: early, command: [x]}]": {},
+		"[{name: power, phase: removed, command: [off, '{{ pool }}', '{{ host.name }}']}, {name: early, command: ['{{ run.id }}', '{{ facts.os }}']}]": {
 			map[string]any{"host": "n1", "address": "10.0.0.2", "name": "power", "phase": "removed", "always": false, "command": []any{"off", "web", "n1"}, "env": map[string]any{}, "http": nil, "timeout": "5m0s"},
 		},
 	} {
@@ -104,7 +106,7 @@ cluster: {maintenance: {hooks: ` + hooks + `}}
 		}
 		v.ResolveHostVars(nil)
 		vars := lang.NewVars(v.ForHost("m1"), nil)
-		e, err := lang.CompileExpr(`hosts[leaving.dead[0]].vars.maintenance_hooks`, lang.Origin{})
+		e, err := lang.CompileExpr(`hosts[leaving.dead[0]].vars.removed_hooks`, lang.Origin{})
 		if err != nil {
 			t.Fatal(err)
 		}

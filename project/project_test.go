@@ -95,7 +95,7 @@ func TestExpressionsInHostVars(t *testing.T) {
 		if host == "a" {
 			want["next"] = 81
 		} else {
-			want["maintenance_hooks"] = []any{}
+			want["removed_hooks"] = []any{}
 		}
 		if diff := cmp.Diff(want, shared); diff != "" {
 			t.Errorf("%s: shared variables (- want, + got):\n%s", file, diff)

@@ -67,6 +67,7 @@ Lists are never null.
 | ` + "`keeper_architectures`" + ` | Architectures whose keeper this deployer carries: amd64, arm64. |
 | ` + "`leaving`" + ` | What scale-down takes out of the cluster, see below; lists are empty in other runs. |
 | ` + "`maintenance_hooks`" + ` | The hooks of cluster.maintenance, with the keys of the inventory; texts are those of the host. |
+| ` + "`removed_hooks`" + ` | Those of phase removed, with ` + "`host`" + ` and ` + "`address`" + ` of the host. |
 | ` + "`facts`" + ` | Facts that the agent has gathered on the host, see below. |
 | ` + "`run.id`" + ` | Id of the run. |
 | ` + "`run.check`" + ` | True in a dry run. |
