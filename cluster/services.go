@@ -25,9 +25,9 @@ func (r *resolver) api() API {
 	if len(r.place.proxies) > 0 {
 		api.External = r.externalURL(r.place.proxies[0], r.spec.Proxy.Port)
 	}
-	api.EndpointHost, _, _ = outsideEndpoint(r.spec.API.Endpoint)
+	api.EndpointHost, _, _ = parseExternalEndpoint(r.spec.API.Endpoint)
 	api.VirtualIP = r.virtualIP()
-	api.External = cmp.Or(r.outsideURL(), api.VirtualIP.URL, api.External)
+	api.External = cmp.Or(r.endpointURL(), api.VirtualIP.URL, api.External)
 	return api
 }
 

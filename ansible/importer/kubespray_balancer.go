@@ -27,9 +27,11 @@ func (c *converter) loadBalancer(name string, v value) {
 		c.balancer.name = fmt.Sprint(v.v)
 		return
 	}
-	c.note(v.at, describe(name, v.v), "clients use it as cluster.api.endpoint; nodes reach the API through their own proxies")
 	if a := m["address"]; a != nil {
 		c.balancer.address = fmt.Sprint(a)
+		c.note(v.at, describe(name, v.v), "clients use it as cluster.api.endpoint; nodes reach the API through their own proxies")
+	} else {
+		c.note(v.at, describe(name, v.v), "has no address")
 	}
 	if p := m["port"]; p != nil {
 		c.balancer.port = fmt.Sprint(p)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // moduleSets are the Go module sets of the project; pause and shim have programs only.
@@ -25,7 +26,7 @@ func (f File) checkModules() []error {
 			wrong("modules: %q: use lower-case letters, digits, dots and dashes, and no name of a set of the project", name)
 		}
 		for _, variable := range slices.Sorted(maps.Keys(m.Variables)) {
-			if !linkVariable.MatchString(variable) || strings.ContainsAny(m.Variables[variable], "'\"\n") {
+			if !linkVariable.MatchString(variable) || strings.ContainsAny(m.Variables[variable], "'\"") || strings.ContainsFunc(m.Variables[variable], unicode.IsControl) {
 				wrong("modules: %s: variables: %q: write PACKAGE.VARIABLE and a text of one line without quotes", name, variable)
 			}
 		}
