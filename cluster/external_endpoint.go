@@ -10,15 +10,11 @@ import (
 // parseExternalEndpoint splits `cluster.api.endpoint`, a name or address with or without a port, into the host as
 // certificates have it and the port; 0 when there is none. It reports false for what is neither.
 func parseExternalEndpoint(text string) (host string, port int, ok bool) {
-	host = text
-	if h, p, err := net.SplitHostPort(text); err == nil {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > 65535 {
-			return "", 0, false
-		}
-		host, port = h, n
-	} else {
+	host, number, err := net.SplitHostPort(text)
+	if err != nil { // without a port
 		host = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	} else if port, err = strconv.Atoi(number); err != nil || port < 1 || port > 65535 {
+		return "", 0, false
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Unmap().String(), port, a.Zone() == ""
