@@ -16,7 +16,7 @@ func (s *site) hostState(host string) []string {
 	return strings.Split(s.Shell(host, `
 for d in / /var/lib/containerd /var/lib/kubelet /var/lib/etcd /var/lib/cni /run; do
   find $d -xdev \( -path /run/user -o -path /run/log -o -path /run/systemd -o -path /run/udev -o -path /var/log -o -path /var/cache \
-    -o -path /var/lib/deployer -o -path /var/lib/systemd -o -path /var/lib/dpkg -o -path /tmp -o -path /var/tmp -o -path /root \) -prune \
+    -o -path /var/lib/deployer -o -path /var/lib/systemd -o -path /var/lib/dpkg -o -path /var/backups -o -path /tmp -o -path /var/tmp -o -path /root \) -prune \
     -o -printf '%M %u %g %p\n' 2>/dev/null
 done | sort -u
 find /etc -xdev -type f -exec sha256sum {} +
