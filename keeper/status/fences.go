@@ -7,9 +7,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"deployer/keeper/world"
 	"deployer/tasks/control/kube"
 )
@@ -23,14 +20,10 @@ const fencesKept = time.Hour
 
 // Fences returns the attempts of the last hour to switch off machines.
 func Fences(ctx context.Context, c *kube.Client, now time.Time) ([]world.Fencing, error) {
-	object, err := c.Get(ctx, ConfigMapKind(), Namespace, Name)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
+	text, err := annotation(ctx, c, fencesAnnotation)
 	if err != nil {
 		return nil, fmt.Errorf("reading which machines were switched off: %w", err)
 	}
-	text := object.GetAnnotations()[fencesAnnotation]
 	if text == "" {
 		return nil, nil
 	}
@@ -51,11 +44,7 @@ func AddFence(ctx context.Context, c *kube.Client, f world.Fencing) error {
 	if err != nil {
 		return err
 	}
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"namespace": Namespace, "name": Name, "annotations": map[string]any{fencesAnnotation: string(text)}},
-	}}
-	if _, err := c.Apply(ctx, object, "deployer-keeper-fences", true, false); err != nil {
+	if err := annotate(ctx, c, "deployer-keeper-fences", fencesAnnotation, string(text)); err != nil {
 		return fmt.Errorf("recording that a machine is switched off: %w", err)
 	}
 	return nil

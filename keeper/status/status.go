@@ -138,14 +138,10 @@ const postAddSince = "deployer/post-add-since"
 
 // PostAddSince returns the time from which on nodes that join get hooks; zero when there is none.
 func PostAddSince(ctx context.Context, c *kube.Client) (time.Time, error) {
-	object, err := c.Get(ctx, ConfigMapKind(), Namespace, Name)
-	if apierrors.IsNotFound(err) {
-		return time.Time{}, nil
-	}
+	text, err := annotation(ctx, c, postAddSince)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("reading since when hooks run for nodes that join: %w", err)
 	}
-	text := object.GetAnnotations()[postAddSince]
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -167,11 +163,5 @@ func SetPostAddSince(ctx context.Context, c *kube.Client, since time.Time) error
 		_, err = c.Patch(ctx, ConfigMapKind(), Namespace, Name, text, manager)
 		return err
 	}
-	annotations := map[string]any{postAddSince: since.UTC().Format(time.RFC3339)}
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"namespace": Namespace, "name": Name, "annotations": annotations},
-	}}
-	_, err := c.Apply(ctx, object, manager, true, false)
-	return err
+	return annotate(ctx, c, manager, postAddSince, since.UTC().Format(time.RFC3339))
 }
