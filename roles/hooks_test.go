@@ -128,11 +128,14 @@ func TestHooksOfHostsThatLeft(t *testing.T) {
 	}
 	vars := map[string]any{"hosts": map[string]any{"n1": hooks("n1"), "n2": hooks("n2"), "n3": hooks("n3")},
 		"leaving": map[string]any{"hosts": []any{"n3"}, "dead": []any{"stranger", "n2"}, "keep_nodes": false}}
-	var last *program.Task
+	var last, before *program.Task
 	for _, op := range p.Ops {
 		if op.Kind == program.OpTask {
-			last = op.Task
+			before, last = last, op.Task
 		}
+	}
+	if len(before.Needs) != 2 {
+		t.Errorf("%s waits for %v, want the cleaning of the hosts and the firewalls of all", before.Name, before.Needs)
 	}
 	if last.Kind.Name != "hook" || !last.RunOnce {
 		t.Fatalf("the last task is %s", last.Kind.Name)
