@@ -148,13 +148,15 @@ $(BIRD):
 	mv $@.partial $@
 
 .PHONY: lint
-lint: $(LINT) ## golangci-lint with the import rules of docs/design.md
+lint: $(LINT) ## golangci-lint with go vet and the import rules of docs/design.md
 	$(LINT) run --allow-parallel-runners ./...
+
+# Tests wait for half of their time, the longest package (the command line) for three quarters of it.
+TEST_PARALLEL := $(shell echo $$((2 * $$(nproc))))
 
 .PHONY: test
 test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
-	go vet ./...
-	go test -race -timeout 20m ./... # the command line takes half of go's 10 minutes on two cores
+	go test -race -p $(TEST_PARALLEL) -timeout 20m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzzer for FUZZTIME (default 20s)
@@ -173,11 +175,11 @@ e2e: build packages $(KWOK) ## the lab scenarios on real hosts (needs root)
 	go test -tags lab -count=1 -v -timeout 60m -skip '$(E2E_MORE)' ./test/e2e/...
 	go test -tags lab -count=1 -v -timeout 20m -run TestSmoke ./test/lifecycle
 	go test -tags lab -count=1 -v -timeout 20m -short ./test/mistakes
-	go test -tags lab -count=1 -v -timeout 20m -run 'TestCalico$$|TestAddresses|TestOwnNetwork|TestWithoutKubeProxy' ./test/networks
+	go test -tags lab -count=1 -v -timeout 20m -run 'TestCalico$$' ./test/networks
 	go test -tags lab -count=1 -v -timeout 10m -run TestHosts ./test/lab/lab
 
 # Scenarios for which make e2e has no time.
-E2E_MORE := TestHAProxy|TestRotations|TestBadNetworkValues|TestInterruptedChecks|TestImageOverrides
+E2E_MORE := TestHAProxy|TestDedicatedEtcd|TestRotations|TestFurtherBadValues|TestInterruptedChecks|TestImageOverrides
 
 .PHONY: e2e-more
 e2e-more: build packages ## scenarios on real hosts for which make e2e has no time (needs root)
@@ -196,7 +198,7 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 	go test -tags lab -count=1 -v -timeout 60m -run 'TestMistakes/$(SCENARIO)' ./test/mistakes
 
 .PHONY: e2e-networks
-e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has most of them, too (needs root)
+e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has one of them, too (needs root)
 	bin/deployer artifacts build --with calico
 	rm -f bin/networks.figures
 	export DEPLOYER_FIGURES='$(CURDIR)/bin/networks.figures'; failed=0; \

@@ -44,23 +44,6 @@ func badValues(t *testing.T, s *site) {
 			step: "the kubelet renews the lease of its node", says: []string{"no-such-group"},
 		},
 		{
-			name: "the kubelet does not start",
-			set: func(inv map[string]any) {
-				// The flag is valid by itself, but needs another one, lock-file.
-				harness.Section(inv, "cluster", "overrides", "kubelet", "extra_args")["exit-on-lock-contention"] = "true"
-			},
-			on: all, file: "/etc/systemd/system/kubelet.service", unit: "kubelet",
-			step: "kubelet runs", says: []string{"kubelet.service ended"},
-		},
-		{
-			name: "containerd has no such runtime",
-			set: func(inv map[string]any) {
-				harness.Section(inv, "cluster", "overrides", "containerd", "containerd")["default_runtime_name"] = "nonsense"
-			},
-			on: all, file: "/etc/containerd/config.toml", unit: "containerd",
-			step: "containerd runs a container", says: []string{"unknown service runtime.v1.RuntimeService"},
-		},
-		{
 			// Each value is valid by itself, but etcd requires an election timeout of
 			// at least five heartbeats.
 			name: "etcd does not start",

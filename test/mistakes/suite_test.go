@@ -66,7 +66,7 @@ var scenarios = []scenario{
 }
 
 // short are the scenarios of make e2e, which has no time for all.
-var short = map[string]bool{"lost_host": true, "swapped_addresses": true, "service_range": true, "flushed_rules": true, "deleted_certificates": true}
+var short = map[string]bool{"lost_host": true, "flushed_rules": true, "deleted_certificates": true}
 
 // site is the cluster of the scenarios.
 type site struct {

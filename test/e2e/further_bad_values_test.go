@@ -13,14 +13,31 @@ import (
 	"deployer/test/lab/plan"
 )
 
-// TestBadNetworkValues tests bad values as badValues does, of the components through which
-// nodes and pods reach others, and outages of the only API server. The API proxies are nginx.
-func TestBadNetworkValues(t *testing.T) {
+// TestFurtherBadValues tests bad values as badValues does, of kubelets, of containerd and of the components through
+// which nodes and pods reach others, and outages of the only API server. The API proxies are nginx.
+func TestFurtherBadValues(t *testing.T) {
 	s := newSite(t, plan.Spec{Masters: 1, Minions: 2})
 	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster", "proxy")["kind"] = "nginx" })
 	s.Must("install")
 	all, minions := []string{"m1", "n1", "n2"}, []string{"n1", "n2"}
 	for _, bad := range []badValue{
+		{
+			name: "the kubelet does not start",
+			set: func(inv map[string]any) {
+				// The flag is valid by itself, but needs another one, lock-file.
+				harness.Section(inv, "cluster", "overrides", "kubelet", "extra_args")["exit-on-lock-contention"] = "true"
+			},
+			on: all, file: "/etc/systemd/system/kubelet.service", unit: "kubelet",
+			step: "kubelet runs", says: []string{"kubelet.service ended"},
+		},
+		{
+			name: "containerd has no such runtime",
+			set: func(inv map[string]any) {
+				harness.Section(inv, "cluster", "overrides", "containerd", "containerd")["default_runtime_name"] = "nonsense"
+			},
+			on: all, file: "/etc/containerd/config.toml", unit: "containerd",
+			step: "containerd runs a container", says: []string{"unknown service runtime.v1.RuntimeService"},
+		},
 		{
 			name: "kube-proxy cannot listen",
 			set: func(inv map[string]any) {
