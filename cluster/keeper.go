@@ -203,8 +203,8 @@ func CheckKeeper(s KeeperSpec) (out Problems) {
 	between(".reboots.unmount_timeout", s.Reboots.UnmountTimeout, time.Second, 10*time.Minute)
 	between(".etcd.replace_after", s.Etcd.ReplaceAfter, time.Minute, 30*day)
 	between(".etcd.backup_max_age", s.Etcd.BackupMaxAge, time.Minute, 365*day)
-	if s.Purge.MinReadyMasters < 1 {
-		add(".purge.min_ready_masters", "%d: at least one master must be Ready", s.Purge.MinReadyMasters)
+	if n := *s.Purge.MinReadyMasters; n < 1 {
+		add(".purge.min_ready_masters", "%d: at least one master must be Ready", n)
 	}
 	if s.Purge.MinReadyMinions < 0 {
 		add(".purge.min_ready_minions", "%d: use 0 or more", s.Purge.MinReadyMinions)

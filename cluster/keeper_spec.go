@@ -45,7 +45,7 @@ type KeeperFenceSpec struct {
 type KeeperPurgeSpec struct {
 	Enabled         bool             `yaml:"enabled" default:"false" doc:"Whether a node that is gone leaves the cluster: its member of etcd is removed, and then its Node. One node leaves at a time, never while the keeper reaches no majority of the nodes."`
 	UnreachableFor  time.Duration    `yaml:"unreachable_for" default:"1h" doc:"Time for which the condition Ready of the node has been Unknown."`
-	MinReadyMasters int              `yaml:"min_ready_masters" default:"2" doc:"Number of Ready masters below which no node leaves."`
+	MinReadyMasters *int             `yaml:"min_ready_masters" default:"2" doc:"Number of Ready masters below which no node leaves."`
 	MinReadyMinions int              `yaml:"min_ready_minions" default:"0" doc:"Number of Ready minions below which no node leaves."`
 	PreRemove       []KeeperHookSpec `yaml:"pre_remove" doc:"Hooks before anything of the node is removed, such as one that takes its disks out of a storage cluster. When one fails, the node stays."`
 	PostRemove      []KeeperHookSpec `yaml:"post_remove" doc:"Hooks after the node has left."`
@@ -130,8 +130,8 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 		k.Fence.Hooks = hooksWithDefaults(k.Fence.Hooks)
 	}
 	duration(&k.Purge.UnreachableFor, time.Hour)
-	if k.Purge.MinReadyMasters == 0 {
-		k.Purge.MinReadyMasters = 2
+	if k.Purge.MinReadyMasters == nil {
+		k.Purge.MinReadyMasters = new(2)
 	}
 	k.Purge.PreRemove, k.Purge.PostRemove = hooksWithDefaults(k.Purge.PreRemove), hooksWithDefaults(k.Purge.PostRemove)
 	duration(&k.Reboots.EvictTimeout, 2*time.Minute)

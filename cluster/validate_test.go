@@ -116,6 +116,7 @@ var brokenClusters = []struct {
 	}, "bad-keeper cluster.keeper.scale[0]", "set max or patch"},
 	{"keeper that may fence no machine", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.MaxPerHour = new(0) }, "bad-keeper cluster.keeper.fence.max_per_hour", "at least 1"},
 	{"keeper that fences nodes that boot", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.UnknownFor = time.Minute }, "bad-keeper cluster.keeper.fence.unknown_for", "from 5m"},
+	{"keeper that needs no Ready master", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Purge.MinReadyMasters = new(0) }, "bad-keeper cluster.keeper.purge.min_ready_masters", "at least one master"},
 	{"keeper without a port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.MetricsAddress = "127.0.0.1" }, "bad-keeper cluster.keeper.metrics_address", "127.0.0.1:10275"},
 	{"evictions for hours", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.EvictTimeout = time.Hour }, "bad-keeper cluster.keeper.reboots.evict_timeout", "from 1s to 15m"},
 	{"no time for volumes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.UnmountTimeout = -time.Second }, "bad-keeper cluster.keeper.reboots.unmount_timeout", "from 1s to 10m"},

@@ -184,7 +184,7 @@ func (k *Keeper) source(a *access.Access, file config.File) observe.Source {
 
 // actor returns what acts by connections.
 func (k *Keeper) actor(a *access.Access, file config.File) act.Actor {
-	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members,
+	return act.Actor{Cluster: file.Cluster, Settings: file.Keeper, Kube: a.Kube, Open: a.Open, Members: a.Members, Dial: k.options.Dial,
 		Fencing: func(ctx context.Context, n world.Node) error {
 			return status.AddFence(ctx, a.Kube, world.Fencing{Node: n.Name, UID: n.UID, At: time.Now().UTC().Truncate(time.Second)})
 		},

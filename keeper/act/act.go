@@ -30,6 +30,7 @@ type Actor struct {
 	Kube     *kube.Client
 	Open     etcd.Opener
 	Members  []etcd.Host
+	Dial     observe.Dial // tries hosts before what cannot be undone
 	Progress func(string)
 	// Fencing records an attempt to switch off the machine of a node, before its hooks run.
 	Fencing func(context.Context, world.Node) error
@@ -93,6 +94,17 @@ func (a Actor) unchanged(ctx context.Context, was world.Node) error {
 	return nil
 }
 
+// silent fails when a node is not as it was, or a host answers that was silent: other actions took their time since.
+func (a Actor) silent(ctx context.Context, was world.Node) error {
+	if err := a.unchanged(ctx, was); err != nil {
+		return err
+	}
+	if was.Reach == world.Silent && observe.Answers(ctx, a.Dial, was.Address) {
+		return fmt.Errorf("the host of node %s answers since a moment ago: nothing was done", was.Name)
+	}
+	return nil
+}
+
 func pod(o decide.Object) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: v1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: types.UID(o.UID)}}
 }
@@ -117,7 +129,7 @@ const removalTimeout = 2 * time.Minute
 // again from it.
 func (a Actor) purge(ctx context.Context, action decide.Action) error {
 	n := action.Node
-	if err := a.unchanged(ctx, n); err != nil {
+	if err := a.silent(ctx, n); err != nil {
 		return err
 	}
 	target := hookTarget{Node: n.Name, Address: n.Address, Cluster: a.Cluster}

@@ -26,6 +26,9 @@ const maxConflicts = 5
 // switch off.
 func (a Actor) fence(ctx context.Context, action decide.Action) error {
 	n := action.Node
+	if err := a.silent(ctx, n); err != nil {
+		return err
+	}
 	if _, err := a.there(ctx, n); err != nil {
 		return err
 	}

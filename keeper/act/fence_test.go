@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +94,36 @@ func TestFence(t *testing.T) {
 		n, _, err := observe.Node(t.Context(), actor.Kube, "n3")
 		if fenced := n.OutOfService != nil && n.OutOfService.ByKeeper; err != nil || fenced != (c.want == "") {
 			t.Errorf("%s: the keeper reads %+v, %v", name, n.OutOfService, err)
+		}
+	}
+}
+
+// TestHostAnswersAgain: the machine of a host that answers when its turn comes is neither switched off nor purged.
+func TestHostAnswersAgain(t *testing.T) {
+	for _, kind := range []decide.Kind{decide.Fence, decide.Purge} {
+		for _, answers := range []bool{true, false} {
+			ran := 0
+			hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran++ }))
+			hooks := []cluster.KeeperHookSpec{{Name: "power", URL: hook.URL, Timeout: time.Minute}}
+			_, actor := newActor(t, cluster.KeeperPurgeSpec{PreRemove: hooks})
+			actor.Settings.Fence.Hooks = hooks
+			actor.Fencing = func(context.Context, world.Node) error { return nil }
+			actor.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+				if address != "10.0.0.3:10250" {
+					t.Errorf("tries %s", address)
+				}
+				if answers {
+					return nil, syscall.ECONNREFUSED
+				}
+				return nil, os.ErrDeadlineExceeded
+			}
+			action := purge
+			action.Kind, action.Node.Reach = kind, world.Silent
+			err := actor.Do(t.Context(), action)
+			hook.Close()
+			if refused := err != nil && strings.Contains(err.Error(), "the host of node n3 answers"); refused != answers || (ran == 0) != answers {
+				t.Errorf("%s of a host that answers (%t): error %v, the hook ran %d times", kind, answers, err, ran)
+			}
 		}
 	}
 }

@@ -218,7 +218,7 @@ func checkAction(t *testing.T, s cluster.KeeperSpec, w world.World, a Action) {
 				}
 			}
 		}
-		if masters < s.Purge.MinReadyMasters || minions < s.Purge.MinReadyMinions {
+		if masters < *s.Purge.MinReadyMasters || minions < s.Purge.MinReadyMinions {
 			t.Fatalf("%s leaves %d masters and %d minions", a, masters, minions)
 		}
 	case Delete:
@@ -266,7 +266,7 @@ func TestInvariants(t *testing.T) {
 		s := settings()
 		w, owns := randomWorld(r, &s)
 		*s.Etcd.Replace, *s.Etcd.FreeSpace = !chance(r, 4), !chance(r, 4)
-		s.Purge.MinReadyMasters, s.Purge.MinReadyMinions = 1+r.IntN(3), r.IntN(3)
+		s.Purge.MinReadyMasters, s.Purge.MinReadyMinions = new(1+r.IntN(3)), r.IntN(3)
 		if chance(r, 2) {
 			s.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: new(1 + r.IntN(3))}
 		}

@@ -61,8 +61,8 @@ func MayPurge(s cluster.KeeperPurgeSpec, nodes []world.Node, leaving world.Node)
 		}
 	}
 	switch {
-	case masters < s.MinReadyMasters:
-		return fmt.Sprintf("%s would be left, and cluster.keeper.purge.min_ready_masters is %d", counted(masters, "Ready master"), s.MinReadyMasters)
+	case masters < *s.MinReadyMasters:
+		return fmt.Sprintf("%s would be left, and cluster.keeper.purge.min_ready_masters is %d", counted(masters, "Ready master"), *s.MinReadyMasters)
 	case minions < s.MinReadyMinions:
 		return fmt.Sprintf("%s would be left, and cluster.keeper.purge.min_ready_minions is %d", counted(minions, "Ready minion"), s.MinReadyMinions)
 	}

@@ -72,7 +72,7 @@ func newSimulation(t *testing.T, r *rand.Rand) *simulation {
 	s := &simulation{t: t, r: r, settings: settings(), now: now, replicas: 1, purged: map[string]bool{}, tried: map[string]time.Time{}, acted: map[Kind]int{}}
 	*s.settings.Etcd.Replace = true
 	s.settings.Purge.UnreachableFor = 10 * time.Minute
-	s.settings.Purge.MinReadyMasters, s.settings.Purge.MinReadyMinions = 1+r.IntN(2), r.IntN(4)
+	s.settings.Purge.MinReadyMasters, s.settings.Purge.MinReadyMinions = new(1+r.IntN(2)), r.IntN(4)
 	s.settings.Fence = cluster.KeeperFenceSpec{Hooks: []cluster.KeeperHookSpec{{Name: "power"}}, UnknownFor: 5 * time.Minute, MaxPerHour: new(3)}
 	s.settings.StuckContainers = []cluster.StuckContainerSpec{{Namespace: "default", Selector: "app=db", Container: "db", For: 5 * time.Minute}}
 	s.settings.Scale = []cluster.ScalePolicySpec{{Kind: "StatefulSet", Namespace: "default", Selector: "app=db", ReadyNodes: 3, Min: 1, Max: 3}}

@@ -72,6 +72,11 @@ func Majority(ctx context.Context, dial Dial, nodes []world.Node) {
 	_ = group.Wait()
 }
 
+// Answers reports whether the host with this address answers now.
+func Answers(ctx context.Context, dial Dial, address string) bool {
+	return reach(ctx, dial, address) == world.Answers
+}
+
 func reach(ctx context.Context, dial Dial, address string) world.Reach {
 	if address == "" {
 		return world.NotTried
