@@ -156,7 +156,7 @@ TEST_PARALLEL := $(shell echo $$((2 * $$(nproc))))
 
 .PHONY: test
 test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests
-	go test -race -p $(TEST_PARALLEL) -timeout 20m ./...
+	go test -race -p $(TEST_PARALLEL) -timeout 40m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzzer for FUZZTIME (default 20s)
