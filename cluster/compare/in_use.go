@@ -17,9 +17,11 @@ type InUse struct {
 	Services *ServicesInUse
 	// Pools are Calico's pools; nil when no API server answers, and without Calico.
 	Pools []PoolInUse
-	// Blocks and Policies are read by a run of network change-plugin only. Policies are the names of
-	// NetworkPolicies, and of objects of Calico that others than deployer have written, with their kinds.
-	Blocks   []BlockInUse
+	// Blocks are read by a run of network change-plugin, and when the inventory has new pools of Calico
+	// ([PoolsAreNew]).
+	Blocks []BlockInUse
+	// Policies are the names of NetworkPolicies, and of objects of Calico that others than deployer have
+	// written, with their kinds; read by a run of network change-plugin only.
 	Policies []string
 	// Leaving are the nodes and members that the run takes out of the cluster.
 	Leaving []string

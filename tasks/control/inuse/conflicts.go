@@ -8,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,6 +124,9 @@ func ask(ctx context.Context, actx engine.ActionContext, c *cluster.Cluster, fou
 		if c.Network.Plugin == cluster.PluginCalico || found.ChangesPlugin {
 			if store, err := storeOf(ctx, actx, ring, c, client); err == nil {
 				readPools(ctx, store, found)
+				if c.Network.Plugin == cluster.PluginCalico && compare.PoolsAreNew(c, *found) {
+					readBlocks(ctx, store, found)
+				}
 			}
 		}
 		if c.Network.Plugin == cluster.PluginBGP && found.ChangesPlugin {
@@ -164,11 +169,27 @@ func readAPI(ctx context.Context, client *kube.Client, found *compare.InUse) {
 func readPools(ctx context.Context, store datastore.Store, found *compare.InUse) {
 	pools := []compare.PoolInUse{}
 	err := store.Pools(ctx, func(p datastore.Pool) {
+		if slices.ContainsFunc(pools, func(q compare.PoolInUse) bool { return q.Name == p.Name }) {
+			return // visited twice
+		}
 		pools = append(pools, compare.PoolInUse{Name: p.Name, CIDR: p.CIDR, BlockSize: p.BlockSize, IPIPMode: p.IPIPMode, VXLANMode: p.VXLANMode})
 	})
 	if err == nil && len(pools) > 0 {
 		found.Pools = pools
 	}
+}
+
+// readBlocks fills in Calico's blocks, as far as they can be read.
+func readBlocks(ctx context.Context, store datastore.Store, found *compare.InUse) {
+	_ = store.Blocks(ctx, func(b datastore.Block) {
+		block := compare.BlockInUse{CIDR: b.CIDR, Node: strings.TrimPrefix(b.Affinity, "host:")}
+		for _, a := range b.Allocations {
+			if a != nil {
+				block.Used++
+			}
+		}
+		found.Blocks = append(found.Blocks, block)
+	})
 }
 
 // read reads one object. An object that the API does not have or does not know stays empty.

@@ -232,3 +232,52 @@ func TestCalicoInUse(t *testing.T) {
 		t.Errorf("with --drop-policies: %v", got)
 	}
 }
+
+// TestPoolsOfCalicoInUse: pools of the inventory are compared with those of the API, and a pool that the
+// cluster does not have with the blocks that a former one has left.
+func TestPoolsOfCalicoInUse(t *testing.T) {
+	const calico = "/apis/crd.projectcalico.org/v1/"
+	pool := func(name, cidr string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"cidr": cidr, "blockSize": 27, "ipipMode": "Never", "vxlanMode": "Never"}}
+	}
+	for name, c := range map[string]struct {
+		pools []map[string]any
+		want  []string
+	}{
+		"none left":    {nil, []string{"a former pool has left others in its range 10.245.0.0/16: 10.245.0.64/27 (2 in use)"}},
+		"renamed":      {[]map[string]any{pool("rack-a", "10.245.0.0/16")}, []string{"the cluster has a pool rack-a with 10.245.0.0/16"}},
+		"other blocks": {[]map[string]any{pool("rack-b", "10.245.0.0/16")}, []string{"the pool rack-b has the block_size 27, and the inventory says 26"}},
+	} {
+		s := newSite(t)
+		var err error
+		s.cluster, err = cluster.Resolve(cluster.Spec{Network: cluster.NetworkSpec{Plugin: cluster.PluginCalico, Calico: cluster.CalicoSpec{
+			Pools: []cluster.CalicoPool{{Name: "rack-b", CIDR: "10.245.0.0/16"}},
+		}}}, []cluster.Host{
+			{Name: "m1", Address: "10.0.0.1", Roles: []string{cluster.RoleMaster}},
+			{Name: "n1", Address: "10.0.0.2", Roles: []string{cluster.RoleMinion}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range s.Hosts {
+			s.Results[host]["settings"]["network_plugin"] = "calico"
+		}
+		s.api.Put(calico+"ippools", map[string]any{"items": c.pools})
+		s.api.Put(calico+"ipamblocks", map[string]any{"items": []map[string]any{
+			{"metadata": map[string]any{"name": "10-245-0-64-27"}, "spec": map[string]any{"cidr": "10.245.0.64/27", "affinity": "host:n1", "allocations": []any{nil, 0, 1}}},
+		}})
+		var got []string
+		for _, r := range Conflicts(t.Context(), s, s.cluster, Sources{Settings: "settings", Network: "network"}) {
+			got = append(got, r.Detail)
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}
