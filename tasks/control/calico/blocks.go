@@ -192,7 +192,8 @@ func byNode(owners map[string]string, announces func(node string) bool) map[stri
 
 // blockObjects returns an empty block and its affinity to a node, as Calico's address management
 // writes them (libcalico-go lib/backend/k8s/resources/ipam_affinity.go and ipam_block.go). The block
-// comes first: Calico removes an affinity without its block.
+// comes first: Calico removes an affinity without its block. The type of an affinity is a field since v3.30;
+// kinds of older versions drop it.
 func blockObjects(node string, block netip.Prefix) []*unstructured.Unstructured {
 	name := blockName(block.String())
 	size := 1 << (block.Addr().BitLen() - block.Bits())
@@ -201,15 +202,14 @@ func blockObjects(node string, block netip.Prefix) []*unstructured.Unstructured 
 		free[i] = int64(i)
 	}
 	ipam := object("IPAMBlock", name, map[string]any{
-		"cidr": block.String(), "affinity": "host:" + node, "allocations": allocations, "unallocated": free,
+		"cidr": block.String(), "affinity": affinityOfNodes + ":" + node, "allocations": allocations, "unallocated": free,
 		"attributes": []any{}, "deleted": false, "strictAffinity": false,
 	})
 	affinity := object("BlockAffinity", affinityName(node, name), map[string]any{
-		"state": "confirmed", "node": node, "cidr": block.String(), "deleted": "false",
+		"state": "confirmed", "node": node, "type": affinityOfNodes, "cidr": block.String(), "deleted": "false",
 	})
-	for _, o := range []*unstructured.Unstructured{ipam, affinity} {
-		o.SetLabels(nil) // Calico owns them from now on
-	}
+	ipam.SetLabels(nil) // Calico owns both from now on
+	affinity.SetLabels(affinityLabels(node, block))
 	return []*unstructured.Unstructured{ipam, affinity}
 }
 

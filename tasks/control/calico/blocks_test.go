@@ -8,20 +8,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBlockObjects compares the objects with those that Calico v3.28 writes.
+// TestBlockObjects compares the objects with those that Calico v3.31 writes.
 func TestBlockObjects(t *testing.T) {
 	got := blockObjects("n1", netip.MustParsePrefix("10.244.1.64/30"))
 	want := []map[string]any{
 		{"cidr": "10.244.1.64/30", "affinity": "host:n1", "allocations": []any{nil, nil, nil, nil}, "unallocated": []any{int64(0), int64(1), int64(2), int64(3)}, "attributes": []any{}, "deleted": false, "strictAffinity": false},
-		{"cidr": "10.244.1.64/30", "node": "n1", "state": "confirmed", "deleted": "false"},
+		{"cidr": "10.244.1.64/30", "node": "n1", "type": "host", "state": "confirmed", "deleted": "false"},
 	}
+	labels := []map[string]string{nil, {
+		"projectcalico.org/hostname-hash": "DM7EHBDU4L3ELKRER4A46T6QMKAGARQI4CVWBO26S4I2IDAAW6CA",
+		"projectcalico.org/affinity-type": "host", "projectcalico.org/ip-version": "4",
+	}}
 	for i, name := range []string{"10-244-1-64-30", "n1-10-244-1-64-30"} {
-		if got[i].GetName() != name || len(got[i].GetLabels()) > 0 {
-			t.Errorf("%s has the name %s and the labels %v", got[i].GetKind(), got[i].GetName(), got[i].GetLabels())
+		if got[i].GetName() != name {
+			t.Errorf("%s has the name %s", got[i].GetKind(), got[i].GetName())
+		}
+		if diff := cmp.Diff(labels[i], got[i].GetLabels()); diff != "" {
+			t.Errorf("%s: labels\n%s", name, diff)
 		}
 		if diff := cmp.Diff(want[i], got[i].Object["spec"]); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
+	}
+	if family := blockObjects("n1", netip.MustParsePrefix("fd00::40/122"))[1].GetLabels()["projectcalico.org/ip-version"]; family != "6" {
+		t.Errorf("a block of IPv6 has the family %s", family)
 	}
 }
 

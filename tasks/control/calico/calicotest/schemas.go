@@ -21,8 +21,9 @@ var files embed.FS
 // Versions are the releases of Calico whose schemas the package has.
 func Versions() []string { return []string{"v3.28.4", "v3.31.7"} }
 
-// Validate compares the spec of an object with the schema of its kind in a release. The kinds are
-// BGPConfiguration, BGPFilter, BGPPeer, FelixConfiguration and IPPool.
+// Validate compares the spec of an object with the schema of its kind in a release. The kinds are those that
+// deployer writes: BGPConfiguration, BGPFilter, BGPPeer, BlockAffinity, FelixConfiguration, IPAMBlock,
+// IPAMConfig and IPPool.
 func Validate(version string, object map[string]any) error {
 	data, err := files.ReadFile("crds-" + version + ".yaml")
 	if err != nil {
