@@ -197,15 +197,31 @@ e2e-mistakes: build packages ## what wrong inventories and other programs do to 
 	bin/deployer artifacts build
 	go test -tags lab -count=1 -v -timeout 60m -run 'TestMistakes/$(SCENARIO)' ./test/mistakes
 
+# record-figures COMMANDS: runs commands whose tests record figures, each one even when one before has failed, and
+# prints the closing line of all.
+define record-figures
+	rm -f bin/networks.figures
+	export DEPLOYER_FIGURES='$(CURDIR)/bin/networks.figures'; failed=0; \
+	$(1) \
+	go run ./test/figures/closingline networks bin/networks.figures || failed=1; exit $$failed
+endef
+
 .PHONY: e2e-networks
 e2e-networks: build packages $(BIRD) ## pod networks, addresses and API proxies on real hosts; make e2e has one of them, too (needs root)
 	bin/deployer artifacts build --with calico
-	rm -f bin/networks.figures
-	export DEPLOYER_FIGURES='$(CURDIR)/bin/networks.figures'; failed=0; \
-	go test -tags lab -count=1 -v -timeout 90m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks || failed=1; \
-	go test -tags lab -count=1 -v -timeout 30m ./test/proxy || failed=1; \
-	go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD) || failed=1; \
-	go run ./test/figures/closingline networks bin/networks.figures || failed=1; exit $$failed
+	$(call record-figures,\
+	  go test -tags lab -count=1 -v -timeout 180m -skip '$(E2E_OWN)|$(E2E_CALICO)' ./test/networks || failed=1; \
+	  go test -tags lab -count=1 -v -timeout 30m ./test/proxy || failed=1; \
+	  go test -tags lab -count=1 -v -timeout 5m ./test/bench/birds -bird $(BIRD) || failed=1;)
+
+.PHONY: e2e-networks-all
+e2e-networks-all: build packages $(BIRD) ## all tests of networks with one closing line: those of e2e-networks, e2e-calico, e2e-own-networks, e2e-conformance, and 100 speakers of BGP (needs root, and a module proxy)
+	bin/deployer artifacts build --with calico,conformance --kubernetes v1.36.3,v1.35.4
+	$(call record-figures,\
+	  go test -tags lab -count=1 -v -timeout 420m ./test/networks || failed=1; \
+	  go test -tags lab -count=1 -v -timeout 30m ./test/proxy || failed=1; \
+	  go test -tags lab -count=1 -v -timeout 60m ./test/conformance || failed=1; \
+	  go test -tags lab -count=1 -v -timeout 15m ./test/bench/birds -bird $(BIRD) -speakers 100 || failed=1;)
 
 # Networks and charts of others, whose programs are built from Go modules of their own.
 E2E_OWN := TestKubeRouter|TestManifestsOfCalico|TestCilium|TestChartOfMetalLB|TestChartOfGatekeeper
@@ -235,7 +251,7 @@ E2E_CALICO := TestUpgradeOfCalico|TestDatastoreEtcd|TestPasswordOfCalico|TestNet
 .PHONY: e2e-calico
 e2e-calico: build packages ## other versions and passwords of Calico on real hosts, under pings (needs root)
 	bin/deployer artifacts build --with calico
-	go test -tags lab -count=1 -v -timeout 90m -run '$(E2E_CALICO)' ./test/networks
+	go test -tags lab -count=1 -v -timeout 150m -run '$(E2E_CALICO)' ./test/networks
 
 .PHONY: e2e-conformance
 e2e-conformance: build packages ## the conformance tests of Kubernetes' network, on plugin bgp and on Calico (needs root)

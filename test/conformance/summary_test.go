@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"deployer/test/figures"
 	"deployer/test/harness"
 )
 
@@ -24,6 +25,7 @@ type summary struct {
 // scenario counts a test, when it ends.
 func scenario(t *testing.T) {
 	t.Helper()
+	figures.Scenario(t)
 	t.Cleanup(func() {
 		total.mu.Lock()
 		defer total.mu.Unlock()
@@ -39,6 +41,8 @@ func (s *summary) ran(tests, failed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tests, s.failed = s.tests+tests, s.failed+failed
+	figures.Record(figures.Conformance, float64(tests))
+	figures.Record(figures.NonConforming, float64(failed))
 }
 
 func (s *summary) String() string {

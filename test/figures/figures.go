@@ -18,8 +18,10 @@ const (
 	Pings         = "pings" // packets to pods
 	Lost          = "lost"  // packets that were not answered
 	VIPFailover   = "vip_failover_s"
-	DeadMaster    = "dead_master_s"   // until the last connection through the API proxy left a master that vanished
-	IdleWatch     = "idle_watch_s"    // for which a watch without events lived
+	DeadMaster    = "dead_master_s" // until the last connection through the API proxy left a master that vanished
+	IdleWatch     = "idle_watch_s"  // for which a watch without events lived
+	Conformance   = "conformance_tests"
+	NonConforming = "conformance_failed"
 	scenarioBegun = "scenario_begun"  // always 1
 	scenarioPass  = "scenario_passed" // always 1
 )

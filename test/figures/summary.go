@@ -13,8 +13,9 @@ import (
 // unmeasured stands for a figure that no test has recorded.
 const unmeasured = "-"
 
-// Summary returns the closing line of the records of a file: the sums of scenarios and packets, the maximum
-// of the failover and of the time on a dead master, and the minimum of the life of an idle watch.
+// Summary returns the closing line of the records of a file: the sums of scenarios, packets and conformance
+// tests, the maximum of the failover and of the time on a dead master, and the minimum of the life of an idle
+// watch.
 func Summary(name string, records io.Reader) (string, error) {
 	values := map[string][]float64{}
 	lines := bufio.NewScanner(records)
@@ -33,6 +34,7 @@ func Summary(name string, records io.Reader) (string, error) {
 		fmt.Sprintf("scenarios=%d", len(values[scenarioBegun])), fmt.Sprintf("passed=%d", len(values[scenarioPass])),
 		field(values, Pings, add, 0), field(values, Lost, add, 0),
 		field(values, VIPFailover, math.Max, 2), field(values, DeadMaster, math.Max, 1), field(values, IdleWatch, math.Min, 0),
+		field(values, Conformance, add, 0), field(values, NonConforming, add, 0),
 	}
 	return strings.Join(out, " "), nil
 }

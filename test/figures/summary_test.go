@@ -23,6 +23,9 @@ func TestSummary(t *testing.T) {
 		Record(VIPFailover, 2.456)
 		Record(IdleWatch, 30.2)
 		Record(IdleWatch, 29.6)
+		Record(Conformance, 47)
+		Record(Conformance, 47)
+		Record(NonConforming, 0)
 	})
 	Record(scenarioBegun, 1) // of a test whose process died
 	f, err := os.Open(path)
@@ -31,14 +34,14 @@ func TestSummary(t *testing.T) {
 	}
 	defer func() { _ = f.Close() }()
 	got, err := Summary("networks", f)
-	if want := "networks scenarios=3 passed=2 pings=1234 lost=1 vip_failover_s=3.10 dead_master_s=- idle_watch_s=30"; got != want || err != nil {
+	if want := "networks scenarios=3 passed=2 pings=1234 lost=1 vip_failover_s=3.10 dead_master_s=- idle_watch_s=30 conformance_tests=94 conformance_failed=0"; got != want || err != nil {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
 
 func TestSummaryOfNothing(t *testing.T) {
 	got, err := Summary("networks", strings.NewReader(""))
-	if want := "networks scenarios=0 passed=0 pings=- lost=- vip_failover_s=- dead_master_s=- idle_watch_s=-"; got != want || err != nil {
+	if want := "networks scenarios=0 passed=0 pings=- lost=- vip_failover_s=- dead_master_s=- idle_watch_s=- conformance_tests=- conformance_failed=-"; got != want || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := Summary("networks", strings.NewReader("{}\nbroken\n")); err == nil || !strings.Contains(err.Error(), "line 2") {

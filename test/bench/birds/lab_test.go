@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,18 +15,20 @@ import (
 	"deployer/test/figures"
 )
 
-var birdRoot = flag.String("bird", "", "directory with the unpacked packages of BIRD (required)")
+var (
+	birdRoot = flag.String("bird", "", "directory with the unpacked packages of BIRD (required)")
+	speakers = flag.Int("speakers", 4, "number of nodes before one joins")
+)
 
-// TestFourSpeakers runs the benchmark with four nodes, and an interrupted one, and looks for what they
-// leave.
-func TestFourSpeakers(t *testing.T) {
+// TestSpeakers runs the benchmark with a few nodes, and an interrupted one, and looks for what they leave.
+func TestSpeakers(t *testing.T) {
 	figures.Scenario(t)
 	if *birdRoot == "" {
 		t.Fatal("-bird is missing: run `make e2e-networks`, or `make bench-bird` and name the directory")
 	}
 	var out strings.Builder
 	picture := filepath.Join(t.TempDir(), "birds.svg")
-	b := benchmark{out: &out, sizes: []int{4}, reflectors: []int{0, 2}, root: *birdRoot, plot: picture}
+	b := benchmark{out: &out, sizes: []int{*speakers}, reflectors: []int{0, 2}, root: *birdRoot, plot: picture}
 	if err := b.complete(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +37,10 @@ func TestFourSpeakers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "\nbird speakers=4 mesh_sessions=10 reflector_sessions=7 ") {
-		t.Error("there is no summary")
+	// Of the node that joins, too: all with all; the two reflectors with each other and with all others.
+	n := *speakers + 1
+	if want := fmt.Sprintf("\nbird speakers=%d mesh_sessions=%d reflector_sessions=%d ", *speakers, n*(n-1)/2, 1+2*(n-2)); !strings.Contains(out.String(), want) {
+		t.Errorf("there is no summary %q", want)
 	}
 	if _, err := os.Stat(picture); err != nil {
 		t.Error(err)
