@@ -3,6 +3,7 @@ package networkstatus
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"deployer/cluster"
 	"deployer/shortlist"
@@ -25,13 +26,16 @@ func encapsulation(c *cluster.Cluster) string {
 	return cluster.EncapsulationNone
 }
 
-// overhead is the number of bytes that an encapsulation takes of each packet (docs.tigera.io, Configure
-// MTU to maximize network performance).
-func overhead(encapsulation string) int {
-	switch encapsulation {
+// Overhead returns the number of bytes that the encapsulation of Calico takes of each packet (docs.tigera.io,
+// Configure MTU to maximize network performance). Pods have one MTU for both families.
+func Overhead(c *cluster.Cluster) int {
+	switch encapsulation(c) {
 	case cluster.EncapsulationIPIP, cluster.EncapsulationIPIPCrossSubnet:
 		return 20
 	case cluster.EncapsulationVXLAN, cluster.EncapsulationVXLANCrossSubnet:
+		if slices.Contains(c.Families, cluster.FamilyIPv6) {
+			return 70
+		}
 		return 50
 	}
 	return 0
@@ -49,7 +53,7 @@ func (m *comparison) mtu(node string) MTUStatus {
 		out.New = cmp.Or(h.CNI.MTU, cluster.DefaultPodMTU)
 	}
 	if narrow := m.narrowest(node); narrow.mtu > 0 {
-		out.Allowed = narrow.mtu - overhead(encapsulation(m.cluster))
+		out.Allowed = narrow.mtu - Overhead(m.cluster)
 	}
 	return out
 }
@@ -113,7 +117,7 @@ func (m *comparison) findMTU(node string) bool {
 // mtuProblems reports the noted faults, each with all of its nodes.
 func (m *comparison) mtuProblems() {
 	for _, f := range m.mtuFaults {
-		bytes := overhead(encapsulation(m.cluster))
+		bytes := Overhead(m.cluster)
 		why := fmt.Sprintf("%s of %s has the MTU %d", f.narrow.name, f.narrow.host, f.narrow.mtu)
 		if bytes > 0 {
 			why += fmt.Sprintf(", of which the encapsulation takes %d bytes", bytes)

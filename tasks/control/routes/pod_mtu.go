@@ -15,9 +15,10 @@ import (
 const cniConf = "/etc/cni/net.d/10-deployer.conflist"
 
 // PodMTU is the action `pod_mtu`: it decides which MTU the pods of plugin bgp get, with
-// [cluster.ChoosePodMTU] where the inventory leaves it open. PodMTU changes nothing.
+// [cluster.ChoosePodMTU] where the inventory leaves it open. Calico decides that on each node by itself;
+// PodMTU warns of nodes whose pods may get an MTU that is too high. It changes nothing.
 //
-// The output has `mtu` in bytes, 0 for the default of the plugins.
+// The output has `mtu` in bytes, 0 for the default of the plugins, or what Calico finds.
 type PodMTU struct {
 	Found   string `yaml:"found" rule:"variable" doc:"Name under which nodes registered their network configuration." required:"true"`
 	Uplinks string `yaml:"uplinks" rule:"variable" doc:"Name under which nodes registered network_state." required:"true"`
@@ -31,6 +32,11 @@ func (p *PodMTU) Check(_ context.Context, actx engine.ActionContext) (engine.Cha
 	c, err := actionctx.Cluster(actx)
 	if err != nil {
 		return engine.Change{}, err
+	}
+	if c.Network.Plugin == cluster.PluginCalico && c.Network.MTU == 0 {
+		if text := calicoMTU(c, p.nodes(actx, c)); text != "" {
+			actx.Warn(text)
+		}
 	}
 	if c.Network.Plugin != cluster.PluginBGP || c.Network.MTU > 0 {
 		return engine.NoChange(engine.Output{"mtu": c.Network.MTU}), nil
@@ -55,7 +61,10 @@ func (p *PodMTU) nodes(actx engine.ActionContext, c *cluster.Cluster) []cluster.
 	for _, name := range c.NodeNames {
 		node := cluster.NodeMTU{Name: name}
 		state := actionctx.Registered(actx, name, p.Uplinks)
-		var found struct{ Uplinks []cluster.UplinkMTU }
+		var found struct {
+			Uplinks []cluster.UplinkMTU
+			Calico  int `json:"calico_mtu"`
+		}
 		if state == nil || !slices.Contains(targets, name) || state.Decode(&found) != nil {
 			node.Unknown = true
 		}
@@ -63,6 +72,9 @@ func (p *PodMTU) nodes(actx engine.ActionContext, c *cluster.Cluster) []cluster.
 		files, _ := actionctx.Registered(actx, name, p.Found)["files"].(map[string]any)
 		conf, _ := files[cniConf].(string)
 		node.Present = mtuOf(conf)
+		if c.Network.Plugin == cluster.PluginCalico {
+			node.Present = found.Calico
+		}
 		out = append(out, node)
 	}
 	return out
