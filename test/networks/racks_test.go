@@ -33,16 +33,6 @@ func TestRacks(t *testing.T) {
 	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 3, Proxies: 2})
 	connectRacks(s)
-	s.Edit(func(inv map[string]any) {
-		for router := range rackRouters {
-			delete(harness.Section(inv, "hosts"), router)
-		}
-		inv["roles"] = map[string]any{"master": []any{"m1"}, "minion": []any{"n1", "n2", "n3"}}
-		for node, at := range rackNodes {
-			h := harness.Section(inv, "hosts", node)
-			h["node_address"], h["labels"] = rackAddress(at.rack, at.host), map[string]any{"rack": fmt.Sprint("r", at.rack)}
-		}
-	})
 	o := s.Deployer("install")
 	s.RequireExit(o, refused)
 	s.RequireTexts(o.All(), "routers are between the host and 10.20.2.11 (by 10.20.1.1)", "network.bgp.rack_label")
@@ -103,7 +93,8 @@ func TestRacks(t *testing.T) {
 }
 
 // connectRacks gives each node a network of its rack, and each router both, with a route to the other
-// rack that does not depend on BGP, as a virtual address of the routers would be.
+// rack that does not depend on BGP, as a virtual address of the routers would be. The inventory has the nodes
+// with these addresses, and without the routers.
 func connectRacks(s *harness.Site) {
 	s.T.Helper()
 	run := func(argv ...string) {
@@ -130,6 +121,16 @@ func connectRacks(s *harness.Site) {
 		connect(node, at.rack, at.host)
 		s.Shell(node, fmt.Sprintf("ip route add 10.20.%d.0/24 via %s metric 100", 3-at.rack, rackAddress(at.rack, rackRouters["p1"])))
 	}
+	s.Edit(func(inv map[string]any) {
+		for router := range rackRouters {
+			delete(harness.Section(inv, "hosts"), router)
+		}
+		inv["roles"] = map[string]any{"master": []any{"m1"}, "minion": []any{"n1", "n2", "n3"}}
+		for node, at := range rackNodes {
+			h := harness.Section(inv, "hosts", node)
+			h["node_address"], h["labels"] = rackAddress(at.rack, at.host), map[string]any{"rack": fmt.Sprint("r", at.rack)}
+		}
+	})
 }
 
 // setRouters sets the routers with the numbers of their autonomous systems.
