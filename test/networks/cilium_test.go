@@ -19,8 +19,8 @@ const ciliumModule = "github.com/cilium/cilium"
 
 // TestCilium installs a cluster without kube-proxy whose network is Cilium's agent: the chart of its
 // release, unchanged, with the values of examples/cilium, as an add-on. Cilium's programs in the
-// kernel forward the traffic of Services. A node joins, policies are enforced, a change of the
-// add-on starts the agents anew while pods ping each other, and a node boots again.
+// kernel forward the traffic of Services. A node joins and policies are enforced. While pods ping each
+// other, a change of the add-on starts the agents anew, and Kubernetes is upgraded. A node boots again.
 func TestCilium(t *testing.T) {
 	scenario(t)
 	s := harness.New(t, "networks", plan.Spec{Masters: 1, Minions: 2})
@@ -49,6 +49,7 @@ func TestCilium(t *testing.T) {
 	}
 	s.Edit(func(inv map[string]any) {
 		cluster := harness.Section(inv, "cluster")
+		cluster["kubernetes"] = "v1.35.4"
 		harness.Section(cluster, "network")["plugin"] = "none"
 		harness.Section(cluster, "kube_proxy")["mode"] = "none"
 		delete(harness.Section(cluster, "overrides"), "kube_proxy") // the lab's own
@@ -85,15 +86,20 @@ func TestCilium(t *testing.T) {
 	if after := s.Shell("n1", agentStarted); after == before {
 		t.Errorf("the agent of n1 runs since %s, as before its configuration changed", after)
 	}
-	sent, lost := 0, 0
-	for _, p := range pings {
-		a, b := p.stop()
-		sent, lost = sent+a, lost+a-b
+	requireAnswered(s, pings, 300)
+
+	pings = []*pinger{startPing(s, "n1", pods["n2"]), startPing(s, "n2", pods["m1"]), startPing(s, "m1", pods["n1"])}
+	before = s.Shell("n1", agentStarted)
+	s.Edit(func(inv map[string]any) { harness.Section(inv, "cluster")["kubernetes"] = "v1.36.3" })
+	s.Must("upgrade")
+	requireAnswered(s, pings, 300)
+	if after := s.Shell("n1", agentStarted); after != before {
+		t.Errorf("the agent of n1 has started anew in an upgrade of Kubernetes: %s, then %s", before, after)
 	}
-	total.pinged(sent, lost)
-	if sent < 300 || lost > 0 {
-		t.Errorf("%d of %d pings were lost, want none of at least 300", lost, sent)
-	}
+	s.RequireReady(nodes)
+	s.Must("verify")
+	requireCiliumServices(s, nodes)
+	s.RequireTexts(s.Must("install").All(), "0 changed")
 
 	if err := s.Lab.Reboot(t.Context(), "n1"); err != nil {
 		t.Fatal(err)
@@ -107,6 +113,20 @@ func TestCilium(t *testing.T) {
 	requireCiliumServices(s, nodes)
 
 	s.RequireTexts(s.Must("install").All(), "0 changed")
+}
+
+// requireAnswered ends pings, and requires that all of them were answered, and at least a number was sent.
+func requireAnswered(s *harness.Site, pings []*pinger, atLeast int) {
+	s.T.Helper()
+	sent, lost := 0, 0
+	for _, p := range pings {
+		a, b := p.stop()
+		sent, lost = sent+a, lost+a-b
+	}
+	total.pinged(sent, lost)
+	if sent < atLeast || lost > 0 {
+		s.T.Errorf("%d of %d pings were lost, want none of at least %d", lost, sent, atLeast)
+	}
 }
 
 // requireCiliumServices requires that Cilium's programs forward the traffic of Services, from hosts
