@@ -65,8 +65,15 @@ func (m emptyMachine) run(args ...string) harness.Outcome {
 }
 
 // installFromBundle writes a bundle, signs it, and installs from it on a machine that
-// has only deployer, the inventory and the bundle.
+// has only deployer, the inventory with the files of an add-on, and the bundle.
 func installFromBundle(t *testing.T, s *harness.Site) {
+	page := filepath.Join(filepath.Dir(s.Inventory), "page.yaml")
+	if err := os.WriteFile(page, []byte(harness.PageAddon(t, s.Files.Artifacts())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Edit(func(inv map[string]any) {
+		harness.Section(inv, "cluster")["addons"] = []any{map[string]any{"name": "page", "namespace": "page", "manifests": []any{"page.yaml"}, "images": "deliver"}}
+	})
 	dir := t.TempDir()
 	bundle := filepath.Join(dir, "site.bundle")
 	t.Log(s.Must("images", "bundle", bundle).Stdout)
@@ -106,6 +113,7 @@ func installFromBundle(t *testing.T, s *harness.Site) {
 	installed := machine.run("install", "--bundle", bundle, "--bundle-key", key)
 	s.RequireExit(installed, 0)
 	s.RequireTexts(installed.Stderr, "artifacts: {source: "+bundle+"}")
+	s.RequireTexts(s.Shell("m1", harness.PageCommand), "delivered")
 	_, recap := s.Events(machine.run("install", "--bundle", bundle, "--bundle-key", key, "--output", "json"))
 	if recap.Changed() != 0 {
 		t.Errorf("the second install: %d changed, want 0", recap.Changed())

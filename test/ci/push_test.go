@@ -42,6 +42,7 @@ func (s *site) shared(kubernetes string, maxPods int) string {
 	delete(inv, "hosts")
 	delete(inv, "roles")
 	harness.Section(inv, "cluster")["kubernetes"] = kubernetes
+	harness.Section(inv, "cluster")["addons"] = []any{map[string]any{"name": "page", "namespace": "page", "manifests": []any{"page.yaml"}, "images": "deliver"}}
 	harness.Section(inv, "artifacts")["source"] = "/var/lib/artifacts"
 	ssh := harness.Section(inv, "ssh")
 	ssh["key"], ssh["known_hosts"] = "/etc/deployer/key", "/etc/deployer/known_hosts"
@@ -55,7 +56,7 @@ func (s *site) shared(kubernetes string, maxPods int) string {
 	return string(out)
 }
 
-// TestPushes deploys two clusters by pushes: an installation, an additional minion, a
+// TestPushes deploys two clusters by pushes: an installation with an add-on, an additional minion, a
 // playbook on the minions of production, a push that would lose the quorum, a run
 // that is killed and continued on another machine, a new Kubernetes version, and a
 // revision that does not pass verify.
@@ -71,10 +72,13 @@ func TestPushes(t *testing.T) {
 	}
 
 	terminal, _ := s.push("both clusters", map[string]string{"deployer.ci.yaml": environments, "shared.yaml": s.shared(older, 0),
-		"staging.yaml": staging, "production.yaml": production("n1", "n2")})
+		"page.yaml": harness.PageAddon(t, s.Files.Artifacts()), "staging.yaml": staging, "production.yaml": production("n1", "n2")})
 	s.requireTexts(terminal, "== deploy staging", "== verify staging", "== deploy production", "== verify production", "staging: new cluster: deployed", "production: new cluster: deployed")
 	if t.Failed() {
 		return
+	}
+	for _, master := range []string{"m1", "m4"} {
+		s.requireTexts(s.shell(master, harness.PageCommand), "delivered")
 	}
 	s.deployed++
 
