@@ -99,6 +99,7 @@ func Actions() []engine.Kind {
 		{Name: "calico_apply", Doc: "Writes objects of Calico, such as pools, to the Kubernetes API or to Calico's etcd cluster.", Internal: true, New: func() any { return &calico.Apply{} }},
 		{Name: "calico_routers", Doc: "Writes the BGPPeers, BGPFilters and passwords of Calico for the sessions with routers outside of the cluster.", Internal: true, New: func() any { return &calico.Routers{} }},
 		{Name: "calico_blocks", Doc: "Gives nodes the blocks of Calico in their ranges of pod addresses, while the network plugin changes.", Internal: true, New: func() any { return &calico.Blocks{} }},
+		{Name: "calico_affinities", Doc: "Gives blocks that former versions of Calico have written the type and the labels by which v3.31 finds them.", Internal: true, New: func() any { return &calico.Affinities{} }},
 		{Name: "calico_leave", Doc: "Prepares a cluster for the replacement of Calico by the network plugin bgp, and removes the objects of Calico at the end.", Internal: true, New: func() any { return &calico.Leave{} }},
 		{Name: "calico_node", Doc: "Gives the node of the host its place in the BGP sessions of Calico: a route reflector, or a client of some.", Internal: true, New: func() any { return &calico.Node{} }},
 		{Name: "network_objects", Doc: "Reads the ranges of nodes, and Calico's pools and blocks, from the Kubernetes API.", Internal: true, New: func() any { return &networkobjects.Objects{} }},

@@ -38,6 +38,12 @@ func matches(object map[string]any, selector string) bool {
 	meta, _ := object["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
 	for term := range strings.SplitSeq(selector, ",") {
+		if key, value, ok := strings.Cut(term, "!="); ok {
+			if labels[key] == value {
+				return false
+			}
+			continue
+		}
 		key, value, ok := strings.Cut(term, "=")
 		if term != "" && (labels[key] == nil || ok && labels[key] != value) {
 			return false
