@@ -50,25 +50,54 @@ func TestGolden(t *testing.T) {
 		s := newSite(t, name)
 		for _, host := range hosts {
 			t.Run(name+"/"+host, func(t *testing.T) {
-				got := archive(s.files(t, host))
-				golden := filepath.Join("testdata", "golden", name, host+".txt")
-				if *update {
-					if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(golden, got, 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), string(got)); diff != "" {
-					t.Errorf("%s (-want +got; go test ./roles -update rewrites it):\n%s", golden, diff)
-				}
+				compareGolden(t, name+"/"+host, s.files(t, host))
 			})
 		}
+	}
+}
+
+// TestGoldenOfCalicoBuilds compares the files that are others with the version of Calico that artifacts build
+// makes than with that of the catalogue.
+func TestGoldenOfCalicoBuilds(t *testing.T) {
+	const version = "v3.28.4"
+	for name, hosts := range map[string][]string{"calico": {"m1", "n1"}, "calico-etcd": {"m1"}} {
+		newest, built := newSite(t, name), newSiteWith(t, name, "install", map[string]string{"calico": version})
+		for _, host := range hosts {
+			t.Run(name+"/"+host, func(t *testing.T) {
+				files := built.files(t, host)
+				if !strings.Contains(files["/etc/kubernetes/manifests/calico-node.yaml"], version) {
+					t.Errorf("calico-node is not of %s", version)
+				}
+				for path, content := range newest.files(t, host) {
+					if files[path] == content {
+						delete(files, path)
+					}
+				}
+				compareGolden(t, name+"-v3.28/"+host, files)
+			})
+		}
+	}
+}
+
+// compareGolden compares files with the golden file of a name, or rewrites it.
+func compareGolden(t *testing.T, name string, files map[string]string) {
+	t.Helper()
+	got := archive(files)
+	golden := filepath.Join("testdata", "golden", name+".txt")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; go test ./roles -update rewrites it):\n%s", golden, diff)
 	}
 }
 

@@ -49,12 +49,19 @@ func newSite(t *testing.T, name string) *site {
 // newSiteOf returns a sample inventory with another playbook than install.
 func newSiteOf(t *testing.T, name, playbook string) *site {
 	t.Helper()
+	return newSiteWith(t, name, playbook, nil)
+}
+
+// newSiteWith returns a sample inventory whose source of artifacts offers other versions than the default ones,
+// by artifact name.
+func newSiteWith(t *testing.T, name, playbook string, offered map[string]string) *site {
+	t.Helper()
 	inv, err := inventory.Load(filepath.Join("testdata", "inventories", name+".yaml"), inventory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{inv: inv, templates: map[string]int{}}
-	if s.cluster, err = project.ResolveCluster(inv, "", nil); err != nil {
+	if s.cluster, err = project.ResolveCluster(inv, "", offered); err != nil {
 		t.Fatal(err)
 	}
 	s.images = imageNames(t, s.cluster)
