@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -17,6 +16,7 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"deployer/keeper/apiaccess"
 	"deployer/keeper/config"
 	"deployer/tasks/control/etcd"
 	"deployer/tasks/control/kube"
@@ -61,11 +61,11 @@ func New(file config.File, count func(http.RoundTripper) http.RoundTripper) (*Ac
 	if err != nil {
 		return nil, err
 	}
-	api, err := ClientTLS(file.API.CA, fromFiles(file.API.Cert, file.API.Key))
+	api, err := apiaccess.ClientTLS(file.API.CA, fromFiles(file.API.Cert, file.API.Key))
 	if err != nil {
 		return nil, err
 	}
-	members, err := ClientTLS(file.Etcd.CA, fromFiles(file.Etcd.Cert, file.Etcd.Key))
+	members, err := apiaccess.ClientTLS(file.Etcd.CA, fromFiles(file.Etcd.Cert, file.Etcd.Key))
 	if err != nil {
 		return nil, err
 	}
@@ -106,26 +106,6 @@ const dialTimeout = 5 * time.Second
 // Dial opens a connection from this host.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
-}
-
-// ClientTLS returns the settings of connections that trust the authority in a file and present the
-// certificate that read returns. It is read for each connection, because it is renewed.
-func ClientTLS(ca string, read func() (tls.Certificate, error)) (*tls.Config, error) {
-	text, err := os.ReadFile(ca)
-	if err != nil {
-		return nil, fmt.Errorf("reading the certificate of an authority: %w", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate", ca)
-	}
-	return &tls.Config{
-		RootCAs: roots, MinVersion: tls.VersionTLS12,
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := read()
-			return &pair, err
-		},
-	}, nil
 }
 
 // fromFiles reads the keeper's certificate and key.

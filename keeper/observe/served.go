@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"deployer/keeper/world"
-	"deployer/tasks/control/served"
+	"deployer/tasks/handshake"
 )
 
 // Served returns when the certificates that the kubelets of nodes serve expire, by the name of the node. A
@@ -24,7 +24,7 @@ func Served(ctx context.Context, dial Dial, nodes []world.Node) map[string]time.
 		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 			defer cancel()
-			cert, err := served.Certificate(ctx, dial, net.JoinHostPort(n.Address, strconv.Itoa(kubeletPort)))
+			cert, err := handshake.Certificate(ctx, dial, net.JoinHostPort(n.Address, strconv.Itoa(kubeletPort)))
 			if err != nil {
 				return nil //nolint:nilerr // that the node does not answer is reported elsewhere
 			}

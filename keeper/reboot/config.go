@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"deployer/keeper/apiaccess"
 	"deployer/keeper/configfile"
 )
 
@@ -12,20 +13,10 @@ const Path = "/etc/deployer/reboot.yaml"
 
 // Config is the configuration of a node, which deployer install writes.
 type Config struct {
-	Node           string        `yaml:"node" required:"true" doc:"Name of the Node."`
-	API            API           `yaml:"api" required:"true" doc:"The API."`
-	EvictTimeout   time.Duration `yaml:"evict_timeout" required:"true" doc:"Maximum time for evictions and the ends of the pods."`
-	UnmountTimeout time.Duration `yaml:"unmount_timeout" required:"true" doc:"Maximum time for the volumes afterwards."`
-}
-
-// API is how a node reaches the API.
-type API struct {
-	Server  string   `yaml:"server" required:"true" doc:"URL."`
-	Masters []string `yaml:"masters" required:"true" doc:"Addresses and ports of the API servers, for when nothing listens at the address of the URL."`
-	CA      string   `yaml:"ca" required:"true" doc:"File with the authority of the server."`
-	Cert    string   `yaml:"cert" required:"true" doc:"File with the kubelet's certificate."`
-	Key     string   `yaml:"key" required:"true" doc:"File with the kubelet's key."`
-	Rotated string   `yaml:"rotated" doc:"File with certificate and key that the kubelet has renewed, preferred when it exists."`
+	Node           string         `yaml:"node" required:"true" doc:"Name of the Node."`
+	API            apiaccess.Node `yaml:"api" required:"true" doc:"The API."`
+	EvictTimeout   time.Duration  `yaml:"evict_timeout" required:"true" doc:"Maximum time for evictions and the ends of the pods."`
+	UnmountTimeout time.Duration  `yaml:"unmount_timeout" required:"true" doc:"Maximum time for the volumes afterwards."`
 }
 
 // ReadConfig reads a configuration. Its error names file, line and column.

@@ -2,25 +2,17 @@ package renewal
 
 import (
 	"context"
-	"time"
 
+	"deployer/keeper/certificates"
 	"deployer/keeper/world"
 	"deployer/tasks/certificate"
 )
 
 // Look reads the certificates of this host, each compared with what it has to be.
 func (r Renewal) Look(ctx context.Context) ([]world.Certificate, error) {
-	sys, own := r.system(), r.Own
-	checks := &certificate.Checks{Certificates: own.Certificates, Paths: own.Authorities, RenewBefore: own.RenewBefore}
-	change, err := checks.Check(ctx, sys)
+	own := r.Own
+	found, err := certificates.Look(ctx, r.system(), &certificate.Checks{Certificates: own.Certificates, Paths: own.Authorities, RenewBefore: own.RenewBefore})
 	if err != nil {
-		return nil, err
-	}
-	var found []struct {
-		Name, Path, State, Detail string
-		Expires                   time.Time
-	}
-	if err := pass(change.Output["certificates"], &found); err != nil {
 		return nil, err
 	}
 	external := map[string]bool{}

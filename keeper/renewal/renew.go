@@ -2,13 +2,13 @@ package renewal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"time"
 
 	"deployer/cluster"
+	"deployer/keeper/certificates"
 	"deployer/keeper/config"
 	"deployer/keeper/decide"
 	"deployer/keeper/host"
@@ -29,7 +29,7 @@ type Renewal struct {
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	Progress func(string)
 
-	served time.Duration // maximum wait until a server has read its files; 0: servedTimeout
+	served time.Duration // maximum wait until a server has read its files; 0: [certificates.ServedTimeout]
 }
 
 // Run renews the certificates with these names, restarts what reads them only when it starts, and proves
@@ -52,43 +52,26 @@ func (r Renewal) Run(ctx context.Context, names []string) error {
 			module.Certificates = append(module.Certificates, w)
 		}
 	}
-	change, err := module.Check(ctx, sys)
-	if err == nil && change.Needed {
-		_, err = module.Apply(ctx, sys, change)
-	}
-	if err == nil {
-		err = r.use(ctx, sys, now)
-	}
-	if err == nil || !sys.Changed() {
+	return certificates.Attempt(ctx, sys, expired, func(ctx context.Context) error {
+		change, err := module.Check(ctx, sys)
+		if err == nil && change.Needed {
+			_, err = module.Apply(ctx, sys, change)
+		}
 		return err
-	}
-	if expired {
-		return fmt.Errorf("%w; the new certificates stay, because the former ones have expired", err)
-	}
-	// The time of the renewal may be over.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
-	defer cancel()
-	back := sys.PutBack()
-	if back == nil {
-		back = r.use(ctx, sys, now)
-	}
-	if back != nil {
-		return errors.Join(err, fmt.Errorf("the former certificates did not return: %w", back))
-	}
-	return fmt.Errorf("%w; the former certificates are back", err)
+	}, func(ctx context.Context) error { return r.use(ctx, sys, now) })
 }
 
 // Stale returns the processes that began before their certificate.
 func (r Renewal) Stale(ctx context.Context) ([]string, error) {
 	sys := r.system()
 	var out []string
-	for _, p := range r.processes() {
-		change, err := p.restart.Check(ctx, sys)
+	for _, p := range certificates.Processes(r.Own.Certificates) {
+		change, err := p.Restart.Check(ctx, sys)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
 		if change.Needed {
-			out = append(out, p.name)
+			out = append(out, p.Name)
 		}
 	}
 	return out, nil

@@ -2,12 +2,12 @@ package renewal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"deployer/cluster"
+	"deployer/keeper/certificates"
 	"deployer/keeper/host"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/keyring"
@@ -17,7 +17,7 @@ import (
 // this host sign.
 func (r Renewal) sign(ctx context.Context, sys *host.System, in, out any) error {
 	var request struct{ Name, CSR string }
-	if err := pass(in, &request); err != nil {
+	if err := certificates.Pass(in, &request); err != nil {
 		return err
 	}
 	keys, err := r.keys(ctx, sys)
@@ -28,16 +28,7 @@ func (r Renewal) sign(ctx context.Context, sys *host.System, in, out any) error 
 	if err != nil {
 		return err
 	}
-	return pass(map[string]string{"cert": string(signed)}, out)
-}
-
-// pass copies a value by its JSON form.
-func pass(from, to any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, to)
+	return certificates.Pass(map[string]string{"cert": string(signed)}, out)
 }
 
 // keys returns the authorities that this host holds.

@@ -1,20 +1,17 @@
 package renewal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
+	"time"
 
+	"deployer/keeper/certificates"
 	"deployer/keeper/host"
 	"deployer/tasks/control/etcd"
-	"deployer/tasks/control/served"
-	"deployer/tasks/hostfile"
-	"deployer/tasks/poll"
 )
 
 // serving is what served before a renewal; the proofs ask for that much, and not for more: while all
@@ -50,7 +47,7 @@ func (r Renewal) use(ctx context.Context, sys *host.System, before serving) erro
 			return err
 		}
 		if before.etcd {
-			if _, err := etcd.WaitHealthy(ctx, r.Open, r.Members, self, readyTimeout, r.Progress); err != nil {
+			if _, err := etcd.WaitHealthy(ctx, r.Open, r.Members, self, certificates.ReadyTimeout, r.Progress); err != nil {
 				return fmt.Errorf("this member of etcd: %w", err)
 			}
 		}
@@ -59,25 +56,16 @@ func (r Renewal) use(ctx context.Context, sys *host.System, before serving) erro
 		return err
 	}
 	if before.api {
-		if err := r.wait(ctx, "the API server is ready", func(ctx context.Context) (string, bool) { return r.Kube.Readyz(ctx) }); err != nil {
+		if err := certificates.Wait(ctx, r.servedTimeout(), "the API server is ready", func(ctx context.Context) (string, bool) { return r.Kube.Readyz(ctx) }); err != nil {
 			return err
 		}
 	}
-	for _, p := range r.processes() {
-		if err := p.run(ctx, sys, before.api); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+	for _, p := range certificates.Processes(r.Own.Certificates) {
+		if err := p.Run(ctx, sys, before.api); err != nil {
+			return err
 		}
 	}
 	return r.serves(ctx, sys, "kubelet-serving", net.JoinHostPort(r.Own.Addresses[0], strconv.Itoa(portKubelet)))
-}
-
-// run restarts the process when it began before its certificate, and waits until it is ready: without the
-// API no process becomes it.
-func (p process) run(ctx context.Context, sys *host.System, api bool) error {
-	if err := host.Converge(ctx, sys, p.restart); err != nil || p.ready == nil || !api {
-		return err
-	}
-	return host.Converge(ctx, sys, p.ready)
 }
 
 // serves waits until an address serves the certificate of its file.
@@ -85,31 +73,7 @@ func (r Renewal) serves(ctx context.Context, sys *host.System, name, address str
 	if !r.has(name) {
 		return nil
 	}
-	path := r.path(name)
-	return r.wait(ctx, fmt.Sprintf("%s serves the certificate %s", address, path), func(ctx context.Context) (string, bool) {
-		text, err := hostfile.ReadFile(sys, path)
-		if err != nil {
-			return err.Error(), false
-		}
-		got, err := served.Certificate(ctx, r.Dial, address)
-		if err != nil {
-			return err.Error(), false
-		}
-		block, _ := pem.Decode(text)
-		if block == nil || !bytes.Equal(block.Bytes, got.Raw) {
-			return "it serves another certificate", false
-		}
-		return "", true
-	})
+	return certificates.Serves(ctx, sys, r.Dial, address, r.path(name), r.servedTimeout())
 }
 
-func (r Renewal) wait(ctx context.Context, what string, done func(context.Context) (string, bool)) error {
-	err := poll.Until(ctx, cmp.Or(r.served, servedTimeout), pollEvery, func(ctx context.Context) (string, bool, error) {
-		text, ok := done(ctx)
-		return text, ok, nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting until %s: %w", what, err)
-	}
-	return nil
-}
+func (r Renewal) servedTimeout() time.Duration { return cmp.Or(r.served, certificates.ServedTimeout) }

@@ -6,10 +6,7 @@ package served
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -19,6 +16,7 @@ import (
 	"deployer/engine"
 	"deployer/tasks/certificate"
 	"deployer/tasks/control/actionctx"
+	"deployer/tasks/handshake"
 	"deployer/tasks/poll"
 )
 
@@ -34,10 +32,7 @@ func NewServed() *Served { return &Served{Timeout: 2 * time.Minute} }
 // Gate repeats the wait after a revert, when the files are the former ones again.
 func (s *Served) Gate() any { return s }
 
-const (
-	pollEvery        = time.Second
-	handshakeTimeout = 5 * time.Second
-)
+const pollEvery = time.Second
 
 // Check waits until every process serves the certificate of its file, except in a dry
 // run. The output field `served` has the names.
@@ -84,7 +79,7 @@ func compare(ctx context.Context, actx engine.ActionContext, cert cluster.Served
 	if err != nil {
 		return err
 	}
-	got, err := Certificate(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
+	got, err := handshake.Certificate(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
 		return actx.Dial(ctx, actx.Host(), network, address)
 	}, cert.Address)
 	if err != nil {
@@ -114,33 +109,4 @@ func fingerprint(ctx context.Context, actx engine.ActionContext, path string) (s
 		}
 	}
 	return "", fmt.Errorf("%s has no certificate that can be read", path)
-}
-
-// Certificate returns the certificate that an address serves; dial connects to it. Servers that want a
-// client's certificate may refuse the connection after that, which does not matter here.
-func Certificate(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), address string) (*x509.Certificate, error) {
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
-	defer cancel()
-	conn, err := dial(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", address, err)
-	}
-	defer conn.Close()
-	var leaf *x509.Certificate
-	client := tls.Client(conn, &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, //nolint:gosec // the certificate is compared with the file of the host, and nothing is sent
-		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			if len(raw) == 0 {
-				return errors.New("no certificate")
-			}
-			var err error
-			leaf, err = x509.ParseCertificate(raw[0])
-			return err
-		},
-	})
-	if err := client.HandshakeContext(ctx); leaf == nil {
-		return nil, fmt.Errorf("connecting to %s: %w", address, err)
-	}
-	return leaf, nil
 }
