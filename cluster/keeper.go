@@ -43,6 +43,9 @@ type Keeper struct {
 	Profiles    string         `json:"profiles"`    // contents of the file with maintenance profiles; empty: none
 	Replacement string         `json:"replacement"` // contents of the file with the replacement of nodes; empty: none
 	Settings    map[string]any `json:"settings"`    // cluster.keeper with every default, as in an inventory
+
+	NodeCertificates bool               `json:"node_certificates"` // true when nodes that are no masters renew their certificates
+	NodeClients      []KeeperNodeClient `json:"node_clients"`      // users whose certificates these nodes renew
 }
 
 // KeeperReboots is the unit of nodes that acts while their hosts go down.
@@ -97,8 +100,8 @@ func (r *resolver) keeperBackups() []KeeperBackups {
 	return out
 }
 
-// resolve returns the settings for playbooks.
-func (s KeeperSpec) resolve() Keeper {
+// resolve returns the settings for playbooks. signs is true when the cluster has the key of its authority.
+func (s KeeperSpec) resolve(signs bool) Keeper {
 	host, port, _ := net.SplitHostPort(s.MetricsAddress) // Validate has checked it
 	scale := []KeeperScale{}
 	for _, policy := range s.Scale {
@@ -111,9 +114,12 @@ func (s KeeperSpec) resolve() Keeper {
 	onHost := s // the masters have the files at paths of their own
 	onHost.Profiles, onHost.Replacement = fileOf(s.Profiles, fileProfiles), fileOf(s.Replacement, fileReplacement)
 	onHost.Reboots = KeeperRebootsSpec{} // the keeper of masters has no part in it
+	nodes := *s.Enabled && *s.Certificates.Nodes && signs
+	onHost.Certificates.Nodes = &nodes
 	return Keeper{
 		Enabled: *s.Enabled, Scale: scale, Reboots: s.Reboots.resolve(), Health: "http://" + net.JoinHostPort(fromItself(host), port) + "/healthz",
 		Profiles: s.Profiles, Replacement: s.Replacement, Settings: settingsOf(reflect.ValueOf(onHost)).(map[string]any),
+		NodeCertificates: nodes, NodeClients: []KeeperNodeClient{},
 	}
 }
 

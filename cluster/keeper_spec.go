@@ -17,7 +17,7 @@ type KeeperSpec struct {
 	Etcd            KeeperEtcdSpec       `yaml:"etcd" doc:"Care for the etcd cluster."`
 	Reboots         KeeperRebootsSpec    `yaml:"reboots" doc:"What a host does with its node while it shuts down or reboots."`
 
-	Certificates KeeperCertificatesSpec `yaml:"certificates" doc:"Certificates of the masters."`
+	Certificates KeeperCertificatesSpec `yaml:"certificates" doc:"Certificates of the hosts, which are renewed without a run."`
 
 	// Files with rules for the maintenance of nodes.
 	Profiles    string `yaml:"profiles" doc:"File with maintenance profiles, relative to the inventory, as maintenance-controller has them. Default: none."`
@@ -94,7 +94,8 @@ type KeeperEtcdSpec struct {
 
 // KeeperCertificatesSpec is the `cluster.keeper.certificates:` section.
 type KeeperCertificatesSpec struct {
-	Renew *bool `yaml:"renew" default:"true" doc:"Whether the keeper of each master renews what this host uses when less than cluster.certificates.renew_before is left, one master after the other, each with the proof of deployer certs renew. Keys stay on their host. Certificates of other hosts and of external authorities stay as they are."`
+	Renew *bool `yaml:"renew" default:"true" doc:"Whether the keeper of each master renews what this host uses when less than cluster.certificates.renew_before is left, one master after the other, each with the proof of deployer certs renew. Keys stay on their host. Certificates of external authorities stay as they are."`
+	Nodes *bool `yaml:"nodes" default:"true" doc:"Whether each node that is no master renews its own certificates by requests that the leading keeper approves by rule. It has no effect without the keeper, or when authority cluster is external."`
 }
 
 // KeeperRebootsSpec is the `cluster.keeper.reboots:` section. It needs no keeper: each node acts for
@@ -157,7 +158,7 @@ func (k KeeperSpec) WithDefaults() KeeperSpec {
 	}
 	duration(&k.Etcd.ReplaceAfter, 10*time.Minute)
 	duration(&k.Etcd.BackupMaxAge, 48*time.Hour)
-	k.Certificates.Renew = orTrue(k.Certificates.Renew)
+	k.Certificates.Renew, k.Certificates.Nodes = orTrue(k.Certificates.Renew), orTrue(k.Certificates.Nodes)
 	if k.MetricsAddress == "" {
 		k.MetricsAddress = "127.0.0.1:10275"
 	}

@@ -15,24 +15,25 @@ type Node struct {
 	IsProxy         bool     `json:"is_proxy"`         // true when the host forwards connections of clients outside of the cluster to the API
 	IsNode          bool     `json:"is_node"`          // true when the host runs a kubelet
 
-	RunsAPIServer     bool     `json:"runs_apiserver"`      // true when the host runs an API server, as every master does
-	RunsKubeProxy     bool     `json:"runs_kube_proxy"`     // true when the host runs kube-proxy
-	RunsCalico        bool     `json:"runs_calico"`         // true when the host runs calico-node
-	RunsTypha         bool     `json:"runs_typha"`          // true when the host runs Typha, from which calico-node reads its objects
-	RunsNodeDNS       bool     `json:"runs_node_dns"`       // true when the host runs a DNS cache for its pods
-	RunsLocalProxy    bool     `json:"runs_local_proxy"`    // true when the host runs an API proxy on 127.0.0.1 for itself
-	RunsExternalProxy bool     `json:"runs_external_proxy"` // true when the host runs an API proxy on its address, for clients outside of the cluster
-	RunsProxyPod      bool     `json:"runs_proxy_pod"`      // true when the API proxy is a static pod
-	RunsProxyUnit     bool     `json:"runs_proxy_unit"`     // true when the API proxy is a systemd unit, as the host has no kubelet
-	RunsFirewall      bool     `json:"runs_firewall"`       // true when the host filters the ports of etcd and the kubelet
-	ProxyListen       []string `json:"proxy_listen"`        // address:port pairs on which the API proxy listens
-	ProxyExternal     string   `json:"proxy_external"`      // address:port of the external address, on which the API proxy listens, too, where the host has the address; empty for none
-	ProxyVirtual      string   `json:"proxy_virtual"`       // address:port of the virtual address, on which the API proxy listens, too, whether the host has the address or not; empty for none
-	ProxyTLS          NodeTLS  `json:"proxy_tls"`           // where the API proxy ends TLS
-	RunsKeepalived    bool     `json:"runs_keepalived"`     // true when the host may hold the virtual address of the API
-	RunsWitness       bool     `json:"runs_witness"`        // true when the host is one of those whose majority decides which host has the virtual address
-	VirtualPriority   int      `json:"virtual_priority"`    // priority of the host in VRRP; 0 when it does not hold the virtual address
-	LocalAPI          string   `json:"local_api"`           // URL of the API as this host reaches it
+	RunsAPIServer      bool     `json:"runs_apiserver"`      // true when the host runs an API server, as every master does
+	RunsKubeProxy      bool     `json:"runs_kube_proxy"`     // true when the host runs kube-proxy
+	RunsCalico         bool     `json:"runs_calico"`         // true when the host runs calico-node
+	RunsTypha          bool     `json:"runs_typha"`          // true when the host runs Typha, from which calico-node reads its objects
+	RunsNodeDNS        bool     `json:"runs_node_dns"`       // true when the host runs a DNS cache for its pods
+	RunsLocalProxy     bool     `json:"runs_local_proxy"`    // true when the host runs an API proxy on 127.0.0.1 for itself
+	RunsExternalProxy  bool     `json:"runs_external_proxy"` // true when the host runs an API proxy on its address, for clients outside of the cluster
+	RunsProxyPod       bool     `json:"runs_proxy_pod"`      // true when the API proxy is a static pod
+	RunsProxyUnit      bool     `json:"runs_proxy_unit"`     // true when the API proxy is a systemd unit, as the host has no kubelet
+	RunsFirewall       bool     `json:"runs_firewall"`       // true when the host filters the ports of etcd and the kubelet
+	RenewsCertificates bool     `json:"renews_certificates"` // true when the host, which is no master, has a timer that renews its certificates
+	ProxyListen        []string `json:"proxy_listen"`        // address:port pairs on which the API proxy listens
+	ProxyExternal      string   `json:"proxy_external"`      // address:port of the external address, on which the API proxy listens, too, where the host has the address; empty for none
+	ProxyVirtual       string   `json:"proxy_virtual"`       // address:port of the virtual address, on which the API proxy listens, too, whether the host has the address or not; empty for none
+	ProxyTLS           NodeTLS  `json:"proxy_tls"`           // where the API proxy ends TLS
+	RunsKeepalived     bool     `json:"runs_keepalived"`     // true when the host may hold the virtual address of the API
+	RunsWitness        bool     `json:"runs_witness"`        // true when the host is one of those whose majority decides which host has the virtual address
+	VirtualPriority    int      `json:"virtual_priority"`    // priority of the host in VRRP; 0 when it does not hold the virtual address
+	LocalAPI           string   `json:"local_api"`           // URL of the API as this host reaches it
 
 	Versions NodeVersions `json:"versions"`
 

@@ -39,6 +39,7 @@ func (r *resolver) basicNode(h Host, t Routes) Node {
 	n.RunsProxyPod = n.IsNode && (n.RunsLocalProxy || n.RunsExternalProxy)
 	n.RunsNodeDNS = n.IsNode && r.spec.DNS.NodeLocal.Enabled
 	n.RunsProxyUnit = n.RunsExternalProxy && !n.IsNode
+	n.RenewsCertificates = r.out.Keeper.NodeCertificates && n.IsNode && !n.IsMaster // masters have the authority
 	n.RunsFirewall = r.spec.Network.HostFirewall.Enabled && (n.IsEtcd || n.IsNode)
 	n.ProxyListen, n.ProxyExternal = r.proxyListen(n), r.proxyExternal(n, r.spec.Proxy.Port)
 	virtual := r.out.API.VirtualIP

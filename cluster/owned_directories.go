@@ -98,6 +98,9 @@ func OwnedDirs(c *Cluster, n Node) []Owned {
 	if n.IsNode && c.Keeper.Reboots.Enabled {
 		deployer, units = append(deployer, fileReboot), append(units, unitReboot)
 	}
+	if n.RenewsCertificates {
+		deployer, units, timers = append(deployer, fileCertificates), append(units, unitCertificates+".service"), append(timers, unitCertificates+".timer")
+	}
 	if n.IsNode {
 		if c.Network.Plugin == PluginBGP {
 			deployer = append(deployer, "bgp-password.conf", "bird.conf", "pods.nft")

@@ -67,6 +67,7 @@ func Resolve(spec Spec, hosts []Host) (*Cluster, error) {
 	if len(r.problems) > 0 {
 		return nil, r.problems
 	}
+	r.out.Keeper.NodeClients = nodeClients(r.out)
 	return r.out, nil
 }
 
@@ -119,7 +120,7 @@ func (r *resolver) clusterWide() {
 		Certificates: s.Certificates.resolve(),
 		AdminGroup:   AdminGroup,
 		Rollout:      s.Rollout.resolve(),
-		Keeper:       s.Keeper.resolve(),
+		Keeper:       s.Keeper.resolve(s.Certificates.External.Cluster == ""),
 		Hooks:        s.Maintenance.Hooks,
 		Sysctls:      sysctls(s, size),
 		Modules:      []string{"overlay", "br_netfilter"},

@@ -19,6 +19,8 @@ type checker struct {
 	hosts      []Host
 	place      placement
 	problems   Problems
+
+	nodeCertificates bool // the inventory says that nodes renew their certificates
 }
 
 // Validate checks without any network whether spec and hosts can make a working
@@ -26,8 +28,9 @@ type checker struct {
 // code and one line that says what to do.
 func Validate(spec Spec, hosts []Host) Problems {
 	calico, calicoEtcd := !reflect.DeepEqual(spec.Network.Calico, CalicoSpec{}), spec.Network.Calico.Etcd != CalicoEtcdSpec{}
+	nodes := spec.Keeper.Certificates.Nodes
 	spec = spec.WithDefaults()
-	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts), calico: calico, calicoEtcd: calicoEtcd}
+	c := &checker{spec: spec, hosts: hosts, place: place(spec, hosts), calico: calico, calicoEtcd: calicoEtcd, nodeCertificates: nodes != nil && *nodes}
 	c.checkHosts()
 	c.checkPlacement()
 	c.checkVersions()
@@ -52,6 +55,7 @@ func Validate(spec Spec, hosts []Host) Problems {
 	c.checkRollout()
 	c.checkHooks()
 	c.problems = append(c.problems, CheckKeeper(c.spec.Keeper)...)
+	c.checkNodeCertificates()
 	c.checkUnmanagedNodes()
 	c.checkAddons()
 	c.checkImageOverrides()

@@ -118,6 +118,12 @@ var brokenClusters = []struct {
 	{"keeper that fences nodes that boot", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Fence.UnknownFor = time.Minute }, "bad-keeper cluster.keeper.fence.unknown_for", "from 5m"},
 	{"keeper that needs no Ready master", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Purge.MinReadyMasters = new(0) }, "bad-keeper cluster.keeper.purge.min_ready_masters", "at least one master"},
 	{"keeper without a port", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.MetricsAddress = "127.0.0.1" }, "bad-keeper cluster.keeper.metrics_address", "127.0.0.1:10275"},
+	{"nodes that renew certificates without a keeper", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Keeper.Enabled, s.Keeper.Certificates.Nodes = new(false), new(true)
+	}, "bad-keeper cluster.keeper.certificates.nodes", "nobody approves"},
+	{"nodes that renew certificates of an external authority", func(s *cluster.Spec, _ *[]cluster.Host) {
+		s.Certificates.External.Cluster, s.Keeper.Certificates.Nodes = "ca.crt", new(true)
+	}, "bad-keeper cluster.keeper.certificates.nodes", "authority cluster is external"},
 	{"evictions for hours", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.EvictTimeout = time.Hour }, "bad-keeper cluster.keeper.reboots.evict_timeout", "from 1s to 15m"},
 	{"no time for volumes", func(s *cluster.Spec, _ *[]cluster.Host) { s.Keeper.Reboots.UnmountTimeout = -time.Second }, "bad-keeper cluster.keeper.reboots.unmount_timeout", "from 1s to 10m"},
 	{"metrics of the keeper on a port in use", func(s *cluster.Spec, _ *[]cluster.Host) {

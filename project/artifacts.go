@@ -20,6 +20,9 @@ const ProbeName = "probe"
 // KeeperName is the artifact name of the keeper of masters, which is embedded, too.
 const KeeperName = "keeper"
 
+// AgentName is the artifact name of the agent as a program that stays on nodes.
+const AgentName = "agent"
+
 // KeeperSource has the keepers.
 type KeeperSource interface {
 	// KeeperBinary returns the keeper for an architecture by Go's name (amd64, arm64).

@@ -25,6 +25,7 @@ func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 		"/etc/cni/net.d/10-calico.conflist",
 		"/etc/deployer/former-network-plugin",
 		"/usr/local/bin/deployer-keeper",
+		"/usr/local/bin/deployer-agent",
 		"/var/lib/deployer/keeper-actions.jsonl",
 		"/var/lib/deployer/keeper-actions.jsonl.1",
 		"/var/lib/deployer/reboot.json",

@@ -29,6 +29,7 @@ import (
 
 	"deployer/keeper/config"
 	"deployer/keeper/maintenance"
+	"deployer/keeper/noderenewal"
 	"deployer/keeper/reboot"
 	"deployer/project"
 )
@@ -76,6 +77,9 @@ func readable(file, text string) error {
 	case file == "/etc/deployer/reboot.yaml":
 		_, err := reboot.ParseConfig(file, []byte(text))
 		return err
+	case file == "/etc/deployer/node-certificates.yaml":
+		_, err := noderenewal.ParseConfig(file, []byte(text))
+		return err
 	case file == "/etc/deployer/keeper-profiles.yaml":
 		_, err := maintenance.Load([]byte(text), file, func(string) (string, bool) { return "", true }, nil)
 		return err
@@ -89,7 +93,7 @@ func readable(file, text string) error {
 		return networkList(text)
 	case ext == ".toml":
 		return toml.Unmarshal([]byte(text), &map[string]any{})
-	case strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-backup."), strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-calico-backup."): // of the module timer
+	case strings.HasPrefix(file, "/etc/systemd/system/deployer-certificates."), strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-backup."), strings.HasPrefix(file, "/etc/systemd/system/deployer-etcd-calico-backup."): // of the module timer
 		return nil
 	case ext == ".service":
 		return unitFile(text)

@@ -21,6 +21,7 @@ type File struct {
 	API     API                `yaml:"api" required:"true" doc:"The API server of this master."`
 	Etcd    Etcd               `yaml:"etcd" required:"true" doc:"The etcd cluster."`
 	Own     Own                `yaml:"own" required:"true" doc:"What this master has."`
+	Clients []Client           `yaml:"node_clients" doc:"Users whose certificates nodes renew that are no masters. Default: none."`
 	Keeper  cluster.KeeperSpec `yaml:"keeper" required:"true" doc:"Settings of cluster.keeper."`
 }
 
@@ -30,6 +31,12 @@ type API struct {
 	CA     string `yaml:"ca" required:"true" doc:"File with the authority of the server."`
 	Cert   string `yaml:"cert" required:"true" doc:"File with the keeper's certificate."`
 	Key    string `yaml:"key" required:"true" doc:"File with the keeper's key."`
+}
+
+// Client is a user of the API whose certificate each of some nodes has.
+type Client struct {
+	CN   string   `yaml:"cn" required:"true" doc:"Common name of the certificate."`
+	Orgs []string `yaml:"orgs" doc:"Its organizations. Default: none."`
 }
 
 // Etcd is how the keeper reaches the members of etcd.

@@ -16,6 +16,7 @@ etcd:
 own: {addresses: [10.0.0.1], certificates: [], authorities: [], external: [], renew_before: 720h, leaf_lifetime: 8760h}
 keeper:
   clear: {unknown_for: 7m}
+node_clients: [{cn: "system:kube-proxy", orgs: []}, {cn: "deployer:calico-node"}]
 `
 
 func TestParse(t *testing.T) {
@@ -25,6 +26,9 @@ func TestParse(t *testing.T) {
 	}
 	if file.Keeper.Clear.UnknownFor != 7*time.Minute || file.Keeper.Clear.TerminatingFor != 30*time.Second || !*file.Keeper.Clear.Enabled || file.Keeper.Purge.Enabled {
 		t.Errorf("%+v", file.Keeper)
+	}
+	if len(file.Clients) != 2 || file.Clients[0].CN != "system:kube-proxy" || !*file.Keeper.Certificates.Nodes {
+		t.Errorf("%+v", file)
 	}
 	if len(file.Etcd.Members) != 1 || file.Etcd.Members[0].Name != "m1" {
 		t.Errorf("%+v", file.Etcd)

@@ -30,9 +30,9 @@ type Store struct {
 	memory      map[string]memoryBlob // by digest of the plain content
 	memoryBytes int                   // bytes in made
 	probes      map[string]engine.Blob
-	keepers     map[string]engine.Blob
-	files       map[any]*packedFile  // by key of the file
-	temp        map[string]*tempBlob // by digest of the plain content
+	programs    map[[2]string]engine.Blob // embedded ones, by name and architecture
+	files       map[any]*packedFile       // by key of the file
+	temp        map[string]*tempBlob      // by digest of the plain content
 }
 
 // memoryBlob is zstd-compressed content in memory.
@@ -52,7 +52,7 @@ func New(p *project.Project) (*Store, error) {
 		return nil, err
 	}
 	return &Store{resolver: p.Artifacts, agents: p.Agents, source: p.Keepers, tagArch: p.Arch, enc: enc, memory: map[string]memoryBlob{},
-		probes: map[string]engine.Blob{}, keepers: map[string]engine.Blob{}, files: map[any]*packedFile{}, temp: map[string]*tempBlob{}}, nil
+		probes: map[string]engine.Blob{}, programs: map[[2]string]engine.Blob{}, files: map[any]*packedFile{}, temp: map[string]*tempBlob{}}, nil
 }
 
 // AddBlob implements schedule.Blobs.
@@ -85,8 +85,8 @@ func (b *Store) Artifact(ctx context.Context, name, version, arch string) (engin
 	if name == project.ProbeName {
 		return b.probe(arch)
 	}
-	if name == project.KeeperName {
-		return b.keeper(arch)
+	if name == project.KeeperName || name == project.AgentName {
+		return b.program(name, arch)
 	}
 	blob, err := b.resolver.Resolve(ctx, images.Ref{Name: name, Version: version, Arch: arch})
 	if err != nil {
@@ -110,21 +110,27 @@ func (b *Store) probe(arch string) (engine.Blob, error) {
 	return blob, nil
 }
 
-func (b *Store) keeper(arch string) (engine.Blob, error) {
+// program returns a program that this one carries for hosts.
+func (b *Store) program(name, arch string) (engine.Blob, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if blob, ok := b.keepers[arch]; ok {
+	key := [2]string{name, arch}
+	if blob, ok := b.programs[key]; ok {
 		return blob, nil
 	}
-	if b.source == nil {
-		return engine.Blob{}, errors.New("this program has no keepers")
+	read := b.agents.AgentBinary
+	if name == project.KeeperName {
+		if b.source == nil {
+			return engine.Blob{}, errors.New("this program has no keepers")
+		}
+		read = b.source.KeeperBinary
 	}
-	program, err := b.source.KeeperBinary(arch)
+	program, err := read(arch)
 	if err != nil {
 		return engine.Blob{}, err
 	}
 	blob := engine.Blob{Digest: b.add(program), Size: int64(len(program))}
-	b.keepers[arch] = blob
+	b.programs[key] = blob
 	return blob, nil
 }
 

@@ -139,6 +139,7 @@ func builtinKinds() []kindRow {
 		{"rbac.authorization.k8s.io", "v1", "Role", "roles", true},
 		{"rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true},
 		{"policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", true},
+		{"certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", false},
 		{"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true},
 		{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false},
 		{"storage.k8s.io", "v1", "StorageClass", "storageclasses", false},
