@@ -20,6 +20,8 @@ type own struct {
 	stale  seen[[]string] // processes that began before their certificate
 	drift  seen[[]world.Drift]
 	served seen[map[string]time.Time] // until when the certificates of kubelets are valid, by node
+
+	requests seen[[]world.CertificateRequest] // of nodes for certificates
 }
 
 // seen is something that not every pass reads again.

@@ -80,11 +80,15 @@ func (k *Keeper) forCluster(ctx, reads context.Context, file config.File, w worl
 		}
 	}
 	k.readServed(reads, w.Nodes)
+	requestsErr := k.readRequests(reads, file, &w)
 	decision := decide.All(file.Keeper, w, k.history)
 	if file.Keeper.DryRun {
 		decision.Add(decide.DryRun(file.Keeper, w))
 	}
 	out := outcome{nodes: len(w.Nodes), problems: decide.Problems(file.Keeper, w, decision), doing: decision.Actions}
+	if requestsErr != nil {
+		out.problems = append(out.problems, decide.Problem{Reason: decide.CertificateRequestRefused, Message: "requests of nodes for certificates are not approved: " + requestsErr.Error()})
+	}
 	var maintain func(context.Context)
 	if file.Keeper.Profiles+file.Keeper.Replacement != "" && !file.Keeper.DryRun {
 		maintain = func(ctx context.Context) { out.problems = append(out.problems, k.passProfiles(ctx, file)...) }
@@ -211,8 +215,11 @@ func (k *Keeper) one(ctx context.Context, file config.File, actor act.Actor, a d
 	} else {
 		e = entryOf(a, actor.Do(ctx, a))
 	}
-	if a.Kind == decide.PostAdd {
+	switch {
+	case a.Kind == decide.PostAdd:
 		k.postAdds.note(a.Object.UID, e)
+	case a.Kind == decide.Approve && !e.Failed():
+		k.forgetRequest(a.Object.UID)
 	}
 	k.record(ctx, k.access.Kube, file.Host, a.Objects(), e)
 }

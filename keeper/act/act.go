@@ -68,6 +68,8 @@ func (a Actor) Do(ctx context.Context, action decide.Action) error {
 		return a.Renew(ctx, action.Certificates)
 	case decide.RejoinEtcd:
 		return a.Rejoin(ctx, action.Member, action.Finish)
+	case decide.Approve:
+		return a.approve(ctx, action)
 	case decide.Defragment, decide.FreeSpace:
 		_, _, err := etcd.Defragmentation{Pause: etcd.DefragPause, Timeout: etcd.DefragTimeout}.Run(ctx, a.Open, a.Members, a.Progress)
 		return err

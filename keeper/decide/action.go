@@ -25,6 +25,7 @@ const (
 	Patch       Kind = "Patch"
 	Defragment  Kind = "DefragmentEtcd"
 	FreeSpace   Kind = "FreeEtcdSpace"
+	Approve     Kind = "ApproveCertificateRequest" // of a node, for one of its certificates
 
 	// Of the keeper's own host.
 	RenewCertificates Kind = "RenewCertificates"
@@ -38,7 +39,7 @@ type Action struct {
 	Object Object
 	// Hosts are those whose members of etcd Defragment and FreeSpace rewrite.
 	Hosts []string
-	Node  world.Node // of ForceDelete, Purge, PostAdd, Fence and Unfence
+	Node  world.Node // of ForceDelete, Purge, PostAdd, Fence, Unfence and Approve
 	// Replicas is the number that Scale sets.
 	Replicas int
 	// Policy is the index of the setting that the action follows, of Scale and Patch.
@@ -78,7 +79,10 @@ func (a Action) String() string { return fmt.Sprintf("%s %s: %s", a.Kind, a.Obje
 // Objects returns the objects of Kubernetes that the action is about. etcd is none: these are the nodes of its
 // members.
 func (a Action) Objects() []Object {
-	if a.Object != etcdObject {
+	switch {
+	case a.Kind == Approve: // the request is removed soon
+		return []Object{a.Object, nodeObject(a.Node)}
+	case a.Object != etcdObject:
 		return []Object{a.Object}
 	}
 	out := make([]Object, len(a.Hosts))

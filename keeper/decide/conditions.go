@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"deployer/cluster"
@@ -16,7 +17,7 @@ func All(s cluster.KeeperSpec, w world.World, h History) (d Decision) {
 	etcd := EtcdCare(s.Etcd, w)
 	full := w.Etcd.NoSpace && len(etcd.Actions) > 0
 	long := false
-	for _, part := range []Decision{Clear(s, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), UnfenceOf(w), etcd, FenceOf(s.Fence, w), PurgeOf(s, w), PostAddOf(s.PostAdd, w)} {
+	for _, part := range []Decision{Clear(s, w), Stuck(s.StuckContainers, w), ScaleOf(s.Scale, w), UnfenceOf(w), CertificateRequests(s.Certificates, w), etcd, FenceOf(s.Fence, w), PurgeOf(s, w), PostAddOf(s.PostAdd, w)} {
 		d.Blocked = append(d.Blocked, part.Blocked...)
 		for _, a := range part.Actions {
 			if long || full && a.Kind != FreeSpace || !h.fresh(a, w.Now) {
@@ -42,16 +43,24 @@ func Problems(s cluster.KeeperSpec, w world.World, d Decision) []Problem {
 			out = append(out, Problem{NodeNotReady, fmt.Sprintf("node %s is not Ready: kubectl describe node %s", n.Name, n.Name)})
 		}
 	}
-	out = append(out, servedProblems(w)...)
+	out = append(out, servedProblems(s.Certificates, w)...)
 	out = append(out, postAddProblems(w)...)
-	return append(out, BlockedProblems(d)...)
+	out = append(out, BlockedProblems(d)...)
+	return append(out, requestProblems(s.Certificates, w)...)
 }
 
-// servedProblems returns the nodes whose certificates a person has to renew. Masters renew theirs.
-func servedProblems(w world.World) (out []Problem) {
+// servedProblems returns the nodes whose certificates should have been renewed by now. Masters renew theirs.
+func servedProblems(s cluster.KeeperCertificatesSpec, w world.World) (out []Problem) {
+	soon := func(at time.Time) bool { return !at.IsZero() && at.Sub(w.Now) < w.RenewBefore/2 }
 	for _, n := range w.Nodes {
-		if left := n.Serves.Sub(w.Now); !n.Master && !n.Serves.IsZero() && left < w.RenewBefore/2 {
+		switch {
+		case n.Master:
+		case soon(n.Serves) && *s.Nodes:
+			out = append(out, Problem{NodeCertificateExpiring, fmt.Sprintf("the kubelet of node %s serves a certificate until %s, which the node should have renewed: journalctl -u deployer-certificates there, or deployer certs renew", n.Name, n.Serves.UTC().Format(time.DateOnly))})
+		case soon(n.Serves):
 			out = append(out, Problem{NodeCertificateExpiring, fmt.Sprintf("the kubelet of node %s serves a certificate until %s, and others of this host are as old: deployer certs renew", n.Name, n.Serves.UTC().Format(time.DateOnly))})
+		case n.Others != nil && soon(n.Others.Expires) && *s.Nodes:
+			out = append(out, Problem{NodeCertificateExpiring, fmt.Sprintf("certificates of node %s that it cannot renew itself (%s) end from %s on: deployer certs renew", n.Name, strings.Join(n.Others.Names, ", "), n.Others.Expires.UTC().Format(time.DateOnly))})
 		}
 	}
 	return out

@@ -108,6 +108,15 @@ func TestServedProblems(t *testing.T) {
 	if len(problems) != 1 || problems[0].Reason != NodeCertificateExpiring || !strings.Contains(problems[0].Message, "node n1 serves a certificate until 2026-12-08") {
 		t.Errorf("%v, want one about n1", problems)
 	}
+	w.Nodes[3].Serves, w.Nodes[4].Others = time.Time{}, &world.OtherCertificates{Names: []string{"calico-node-etcd"}, Expires: now.Add(10 * day)}
+	s := settings()
+	if problems := Problems(s, w, Decision{}); len(problems) != 1 || !strings.Contains(problems[0].Message, "certificates of node n2 that it cannot renew itself (calico-node-etcd) end from 2026-12-08 on") {
+		t.Errorf("%v, want one about n2", problems)
+	}
+	s.Certificates.Nodes = new(false) // nothing keeps the annotation as it has to be
+	if problems := Problems(s, w, Decision{}); len(problems) != 0 {
+		t.Errorf("%v, want none", problems)
+	}
 }
 
 func TestBackupProblems(t *testing.T) {

@@ -19,13 +19,15 @@ const (
 	AuthorityExpiring   = "AuthorityExpiring"
 
 	NodeCertificateExpiring = "NodeCertificateExpiring" // of a minion
-	RenewalFailed           = "RenewalFailed"
-	HostNotObserved         = "HostNotObserved"
-	HostDrift               = "HostDrift"
-	BadMaintenanceFile      = "BadMaintenanceFile"
-	MaintenanceFailed       = "MaintenanceFailed"
-	PostAddFailed           = "PostAddFailed"
-	NotDone                 = "Blocked"
+	// CertificateRequestRefused is about a request of a node that a person has to look at.
+	CertificateRequestRefused = "CertificateRequestRefused"
+	RenewalFailed             = "RenewalFailed"
+	HostNotObserved           = "HostNotObserved"
+	HostDrift                 = "HostDrift"
+	BadMaintenanceFile        = "BadMaintenanceFile"
+	MaintenanceFailed         = "MaintenanceFailed"
+	PostAddFailed             = "PostAddFailed"
+	NotDone                   = "Blocked"
 )
 
 // Reasons returns every reason of a problem, for guides and alerts.
@@ -35,7 +37,7 @@ func Reasons() []string {
 		NodeUnknown, NodeNotReady,
 		EtcdNoSpace, EtcdMemberUnknown, EtcdMemberMissing, EtcdMemberDown, EtcdLearner,
 		BackupOld, AddressMissing,
-		CertificateExpiring, CertificateExpired, CertificateWrong, AuthorityExpiring, RenewalFailed, HostNotObserved, HostDrift, NodeCertificateExpiring,
+		CertificateExpiring, CertificateExpired, CertificateWrong, AuthorityExpiring, RenewalFailed, HostNotObserved, HostDrift, NodeCertificateExpiring, CertificateRequestRefused,
 		BadMaintenanceFile, MaintenanceFailed, PostAddFailed, NotDone,
 	}
 }

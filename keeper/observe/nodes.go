@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"deployer/keeper/noderenewal"
 	"deployer/keeper/world"
 	"deployer/tasks/control/drain"
 	"deployer/tasks/control/kube"
@@ -131,7 +132,7 @@ func readNode(n *node) world.Node {
 	out := world.Node{
 		Name: n.Metadata.Name, UID: n.Metadata.UID, Created: n.Metadata.CreationTimestamp, Ready: world.Unknown,
 		Maintenance: maintenanceOf(n.Metadata.Annotations[MaintenanceAnnotation]), PostAdded: n.Metadata.Annotations[PostAddAnnotation] == n.Metadata.UID,
-		Reboots: n.Metadata.Annotations[drain.RebootAnnotation] != "",
+		Reboots: n.Metadata.Annotations[drain.RebootAnnotation] != "", Others: othersOf(n.Metadata.Annotations[noderenewal.Annotation]),
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" {

@@ -25,6 +25,10 @@ type World struct {
 	Fences  []Fencing
 	Etcd    Etcd
 	Backups []Backups
+	// Requests are requests for certificates that nobody has decided on, of the signers that sign for nodes.
+	Requests []CertificateRequest
+	// Clients are the users whose certificates nodes may have.
+	Clients []Client
 	// RenewBefore is the remaining lifetime from which on certificates are renewed.
 	RenewBefore time.Duration
 }
@@ -73,6 +77,43 @@ type Certificate struct {
 	External bool      // an authority outside of the cluster signs it
 }
 
+// CertificateRequest is a CertificateSigningRequest.
+type CertificateRequest struct {
+	Name, UID string
+	Signer    string
+	User      string // who made it
+	Groups    []string
+	Usages    []string
+	Created   time.Time
+	CN        string
+	Orgs      []string
+	DNS, IPs  []string // IPs in canonical spelling
+	// Fault is what it asks for besides these, or why it cannot be read; empty when there is nothing.
+	Fault string
+	// Serving is the certificate that the kubelet of its node serves now; nil when it was not read.
+	Serving *Serving
+}
+
+// Serving is the certificate that a kubelet serves, by which it has proved its key.
+type Serving struct {
+	CN       string
+	DNS, IPs []string // IPs in canonical spelling
+	// Fault is the reason why it proves nothing; empty when the cluster's authority has signed it and it is valid.
+	Fault string
+}
+
+// Client is a user of the API by a certificate.
+type Client struct {
+	CN   string
+	Orgs []string
+}
+
+// OtherCertificates are certificates of a node that it cannot renew.
+type OtherCertificates struct {
+	Names   []string
+	Expires time.Time // the first of them
+}
+
 // Readiness is the status of a condition of a node or pod: True, False or Unknown.
 type Readiness string
 
@@ -107,6 +148,8 @@ type Node struct {
 	// Serves is the time until which the certificate that its kubelet serves is valid; zero when it is not
 	// known. Those of kube-proxy and the network are as old.
 	Serves time.Time
+	// Others are its certificates that need a run; nil when there are none.
+	Others *OtherCertificates
 	// Maintenance is the mark of node maintenance; nil without one.
 	Maintenance *Maintenance
 	// OutOfService is the taint that says that the machine is off; nil without it.

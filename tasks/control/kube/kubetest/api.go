@@ -102,6 +102,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.post(w, r)
 	case http.MethodPatch:
 		a.patch(w, r)
+	case http.MethodPut:
+		a.approve(w, r)
 	case http.MethodDelete:
 		a.delete(w, r)
 	}
