@@ -25,14 +25,15 @@ const (
 	renewBefore  = 3 * time.Minute
 )
 
-// TestCertificates leaves three masters alone for longer than their certificates live, once with their
+// TestCertificates leaves three masters and a minion alone for longer than their certificates live, once with their
 // keepers, and once without: then everything has expired when the keepers start.
 func TestCertificates(t *testing.T) {
-	s := &site{harness.New(t, "keepercerts", plan.Spec{Masters: 3})}
+	s := &site{harness.New(t, "keepercerts", plan.Spec{Masters: 3, Minions: 1})}
 	s.lifetimes(leafLifetime, renewBefore)
 	s.set(func(k map[string]any) { k["enabled"], k["interval"] = true, "5s" })
 	s.Must("install")
 	began := time.Now()
+	s.step("a node asks for too much", s.refused)
 	s.step("certificates are renewed before they expire", func() { s.renewed(began.Add(leafLifetime + time.Minute)) })
 	s.step("everything has expired", s.allExpired)
 }
@@ -65,7 +66,9 @@ func (s *site) endWrites() string {
 // nothing of it, and masters took turns.
 func (s *site) renewed(until time.Time) {
 	s.Shell("m1", writer)
+	s.startAsking()
 	time.Sleep(time.Until(until))
+	s.endAsking()
 	if failed := s.endWrites(); failed != "" {
 		s.T.Errorf("writes failed:\n%s", failed)
 	}
@@ -99,7 +102,7 @@ func (s *site) fresh() {
 		}
 	}
 	s.RequireReady(masters)
-	node := s.startOnce(masters...)
+	node := s.startOnce("n1")
 	s.T.Logf("a new pod runs on %s", node)
 	s.Kubectl("m1", "delete -f /root/once.yaml --wait=true")
 }
@@ -147,7 +150,7 @@ func (s *site) allExpired() {
 		return nil
 	})
 	s.T.Logf("the API of all masters works after %.0f s", time.Since(began).Seconds())
-	s.Eventually(10*time.Minute, "every node is Ready", func() error {
+	s.Eventually(10*time.Minute, "every master is Ready", func() error {
 		for _, host := range masters {
 			if now := s.ReadyStatus("m1", host); now != "True" {
 				return errors.New(host + " " + now)
@@ -155,6 +158,7 @@ func (s *site) allExpired() {
 		}
 		return nil
 	})
-	s.T.Logf("every node is Ready after %.0f s", time.Since(began).Seconds())
+	s.T.Logf("every master is Ready after %.0f s", time.Since(began).Seconds())
+	s.minionRenewed()
 	s.fresh()
 }
