@@ -15,7 +15,7 @@ import (
 // Node is how a node reaches the API as its kubelet does.
 type Node struct {
 	Server  string   `yaml:"server" required:"true" doc:"URL."`
-	Masters []string `yaml:"masters" required:"true" doc:"Addresses and ports of the API servers, for when nothing listens at the address of the URL."`
+	Masters []string `yaml:"masters" doc:"Addresses and ports of the API servers, for when nothing listens at the address of the URL. Default: none."`
 	CA      string   `yaml:"ca" required:"true" doc:"File with the authority of the server."`
 	Cert    string   `yaml:"cert" required:"true" doc:"File with the kubelet's certificate."`
 	Key     string   `yaml:"key" required:"true" doc:"File with the kubelet's key."`

@@ -1,8 +1,11 @@
 package noderenewal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -71,23 +74,32 @@ func (r *Renewal) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(due) == 0 && len(stale) == 0 {
+	switch at := r.failedAt(); {
+	case len(due) == 0 && len(stale) == 0:
 		r.Say("no certificate of this node is due")
 		return nil
+	case !expired && time.Since(at) < failedPause:
+		r.Say("the last renewal failed at " + at.UTC().Format(time.RFC3339) + "; the next attempt is a day later")
+		return nil
+	case len(due) == 0:
+		r.Say("restarting what began before its certificate: " + strings.Join(stale, ", "))
+		return r.locked(func() error { return r.noteFailure(r.install(ctx, nil, expired)) })
 	}
-	issued := map[string][]byte{}
-	if len(due) > 0 {
-		if issued, err = r.obtain(ctx, due); err != nil {
+	all, refused := r.obtain(ctx, due)
+	if len(all) == 0 {
+		return refused
+	}
+	err = r.locked(func() error {
+		if err := r.unchanged(all); err != nil {
 			return err
 		}
-	} else {
-		r.Say("restarting what began before its certificate: " + strings.Join(stale, ", "))
-	}
-	return r.locked(func() error { return r.install(ctx, due, issued, expired) })
+		return r.noteFailure(r.install(ctx, all, expired))
+	})
+	return errors.Join(err, refused)
 }
 
 // due returns the certificates that the cluster signs and that have to be renewed now, and whether one of them
-// has expired. When one is due, those go along that would be due soon after it.
+// has expired that is in use. When one is due, those go along that would be due soon after it.
 func (r *Renewal) due(found []certificates.Finding) (due []certificate.Want, expired bool) {
 	needed := map[string]bool{}
 	soon := map[string]bool{}
@@ -114,7 +126,7 @@ func (r *Renewal) due(found []certificates.Finding) (due []certificate.Want, exp
 		}
 	}
 	return due, slices.ContainsFunc(found, func(f certificates.Finding) bool {
-		return f.State == "expired" && slices.ContainsFunc(due, func(w certificate.Want) bool { return w.Name == f.Name })
+		return f.State == "expired" && slices.ContainsFunc(due, func(w certificate.Want) bool { return w.Name == f.Name && w.Rotated == "" })
 	})
 }
 
@@ -136,23 +148,31 @@ func (r *Renewal) stale(ctx context.Context) (out []string, err error) {
 	return out, nil
 }
 
-// obtain has the cluster issue certificates. A run of deployer may take the lock while this node waits.
-func (r *Renewal) obtain(ctx context.Context, due []certificate.Want) (map[string][]byte, error) {
+// issued is a certificate that the cluster has issued for a node.
+type issued struct {
+	certificate.Want
+	former []byte // what is in its file; nil when there is none
+	text   []byte // PEM
+}
+
+// obtain has the cluster issue certificates. A run of deployer may take the lock while this node waits. An error
+// of some comes with the others.
+func (r *Renewal) obtain(ctx context.Context, due []certificate.Want) (out []issued, err error) {
+	var all []issued
 	var requests []signingRequest
-	byName := map[string]string{} // name of the request, by that of the certificate
-	err := r.locked(func() error {
+	err = r.locked(func() error {
 		made, err := r.csrs(ctx, due)
 		if err != nil {
 			return err
 		}
 		sys := r.system()
 		for _, w := range due {
-			former, _ := hostfile.ReadFile(sys, w.CertPath) // nothing, when it is missing
+			former, _ := hostfile.ReadFile(sys, w.CertPath) // nil, when it is missing
 			request, err := newRequest(r.Node, w, made[w.Name], former)
 			if err != nil {
 				return err
 			}
-			requests, byName[w.Name] = append(requests, request), request.Metadata.Name
+			all, requests = append(all, issued{Want: w, former: former}), append(requests, request)
 		}
 		return nil
 	})
@@ -160,14 +180,58 @@ func (r *Renewal) obtain(ctx context.Context, due []certificate.Want) (map[strin
 		return nil, err
 	}
 	signed, err := r.sign(ctx, requests)
+	errs := []error{err}
+	for i, one := range all {
+		if one.text = signed[requests[i].Metadata.Name]; one.text == nil {
+			continue
+		}
+		if err := one.worthIt(r.RenewBefore, time.Now()); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, one)
+	}
+	return out, errors.Join(errs...)
+}
+
+// worthIt fails when the certificate does not live longer than the former one, or would be due at once: then every
+// call would renew it again, and restart what reads it. One that has expired is replaced by any other.
+func (i issued) worthIt(renewBefore time.Duration, now time.Time) error {
+	ends, err := notAfter(i.text)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("the certificate that was issued for %s: %w", i.Name, err)
 	}
-	issued := map[string][]byte{}
-	for name, request := range byName {
-		issued[name] = signed[request]
+	former, _ := notAfter(i.former) // the zero time, when it cannot be read
+	if former.Before(now) || ends.Sub(now) > renewBefore && ends.After(former) {
+		return nil
 	}
-	return issued, nil
+	return fmt.Errorf("the certificate that was issued for %s ends on %s, and less than %s before the end it would be due: does the cluster's authority end soon, or is cluster-signing-duration too short?",
+		i.Name, ends.UTC().Format(time.RFC3339), renewBefore)
+}
+
+// notAfter returns the end of the certificate in a PEM text.
+func notAfter(text []byte) (time.Time, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return time.Time{}, errors.New("it is no PEM")
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return cert.NotAfter, nil
+}
+
+// unchanged fails when somebody has changed the file of a certificate since its request: a run of deployer, whose
+// certificate is newer than this decision.
+func (r *Renewal) unchanged(all []issued) error {
+	sys := r.system()
+	for _, one := range all {
+		if now, _ := hostfile.ReadFile(sys, one.CertPath); !bytes.Equal(now, one.former) {
+			return fmt.Errorf("%s has changed since the request for a new certificate: nothing was done, and the next call looks again", one.CertPath)
+		}
+	}
+	return nil
 }
 
 // csrs returns signing requests in PEM form by the names of certificates. Keys that are missing are made.
@@ -194,15 +258,20 @@ func (r *Renewal) csrs(ctx context.Context, due []certificate.Want) (map[string]
 }
 
 // install puts issued certificates in place and proves that everything uses them.
-func (r *Renewal) install(ctx context.Context, due []certificate.Want, issued map[string][]byte, expired bool) error {
+func (r *Renewal) install(ctx context.Context, all []issued, expired bool) error {
 	sys := r.system()
+	var due []certificate.Want
+	texts := map[string]string{}
+	for _, one := range all {
+		due, texts[one.Name] = append(due, one.Want), string(one.text)
+	}
 	sys.Methods = map[string]func(ctx context.Context, in, out any) error{
 		"certificate.sign": func(_ context.Context, in, out any) error {
 			var asked struct{ Name string }
 			if err := certificates.Pass(in, &asked); err != nil {
 				return err
 			}
-			return certificates.Pass(map[string]string{"cert": string(issued[asked.Name])}, out)
+			return certificates.Pass(map[string]string{"cert": texts[asked.Name]}, out)
 		},
 	}
 	return certificates.Attempt(ctx, sys, expired, func(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -206,17 +207,107 @@ func TestInterrupted(t *testing.T) {
 func TestRenewsAgain(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, 20*day)
-	short := func(csr *x509.CertificateRequest, status map[string]any) {
-		n.signed(csr, csr.PublicKey, 20*day, status)
-	}
-	n.decideBy(short)
-	for i := range 2 {
+	for i, life := range []time.Duration{40 * day, 80 * day} {
+		n.decideBy(func(csr *x509.CertificateRequest, status map[string]any) { n.signed(csr, csr.PublicKey, life, status) })
+		n.RenewBefore = life - 10*day
 		if err := n.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if requests := n.requests(); len(requests) != 2*(i+1) {
 			t.Errorf("renewal %d: requests %q", i+1, requests)
 		}
+	}
+}
+
+// TestNotWorthIt: a certificate that would be due at once, or ends no later than the former one, is not installed, since
+// each call would do it again. One in place of an expired certificate is.
+func TestNotWorthIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		former, life time.Duration
+		installed    bool
+	}{{20 * day, 25 * day, false}, {20 * day, 19 * day, false}, {20 * day, 31 * day, true}, {-time.Minute, 2 * day, true}} {
+		n := newNode(t, c.former)
+		n.decideBy(func(csr *x509.CertificateRequest, status map[string]any) {
+			n.signed(csr, csr.PublicKey, c.life, status)
+		})
+		before := n.read(proxy)
+		err := n.Run(t.Context())
+		if (n.read(proxy) != before) != c.installed || (n.proxy.starts > 0) != c.installed {
+			t.Errorf("%v: the certificate has changed: %t, %d starts, %v", c, n.read(proxy) != before, n.proxy.starts, err)
+		}
+		if refused := err != nil && strings.Contains(err.Error(), "kube-proxy ends on "); refused == c.installed {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+// TestOneIsRefused: a certificate that nobody signs does not keep others from being renewed.
+func TestOneIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, of := range []func(*x509.CertificateRequest, map[string]any){
+		func(_ *x509.CertificateRequest, status map[string]any) { conditions(status, "Denied") }, pending,
+	} {
+		n := newNode(t, 20*day)
+		sign := n.decide
+		n.decideBy(func(csr *x509.CertificateRequest, status map[string]any) {
+			if len(csr.DNSNames) > 0 {
+				of(csr, status)
+				return
+			}
+			sign(csr, status)
+		})
+		before := n.read(serving)
+		err := n.Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "deployer-n1-kubelet-serving-") {
+			t.Errorf("%v, want one about the certificate of the kubelet", err)
+		}
+		if n.read(serving) != before || n.left(proxy) < 364*day || n.proxy.starts != 1 {
+			t.Errorf("%s of kube-proxy are left, and it started %d times", n.left(proxy), n.proxy.starts)
+		}
+	}
+}
+
+// TestChangedMeanwhile: what a run wrote while the node waited for its certificate stays.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, 20*day)
+	sign := n.decide
+	n.decideBy(func(csr *x509.CertificateRequest, status map[string]any) {
+		n.write(proxy, []byte("newer"))
+		sign(csr, status)
+	})
+	before := n.read(serving)
+	if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), proxy+" has changed since") {
+		t.Errorf("%v", err)
+	}
+	if n.read(proxy) != "newer" || n.read(serving) != before {
+		t.Error("a certificate has changed")
+	}
+}
+
+// TestFailureWaits: after a proof that failed, nothing is tried for a day, unless a certificate has expired.
+func TestFailureWaits(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, 20*day)
+	n.proxy.broken = n.read(proxy)
+	if err := n.Run(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	n.proxy.broken = ""
+	starts := n.proxy.starts
+	if err := n.Run(t.Context()); err != nil || n.proxy.starts != starts || n.left(proxy) > 21*day {
+		t.Errorf("an hour later: %v, %d starts after %d", err, n.proxy.starts, starts)
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(filepath.Join(n.StateDir, failureName), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Run(t.Context()); err != nil || n.left(proxy) < 364*day {
+		t.Errorf("a day later: %v", err)
+	}
+	if !n.failedAt().IsZero() {
+		t.Error("the failure is not forgotten")
 	}
 }
 

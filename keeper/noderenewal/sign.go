@@ -20,21 +20,28 @@ const (
 )
 
 // sign sends requests and returns the certificates that were issued, by the names of the requests. A request that
-// an earlier call has made is found again.
+// an earlier call has made is found again. It fails, with those that were issued, when one is refused or has no
+// answer in time.
 func (r *Renewal) sign(ctx context.Context, requests []signingRequest) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	made := map[string]bool{}
+	refused := map[string]error{}
 	wait := cmp.Or(r.wait, signTimeout)
 	err := poll.Until(ctx, wait, min(signPoll, wait/10), func(ctx context.Context) (string, bool, error) {
 		var waits []string
 		for _, request := range requests {
 			name := request.Metadata.Name
-			if out[name] != nil {
+			if out[name] != nil || refused[name] != nil {
 				continue
 			}
 			cert, why, err := r.ask(ctx, request, made[name])
 			if err != nil {
-				return "", false, err
+				if _, later := errors.AsType[*laterError](err); later {
+					waits = append(waits, err.Error())
+				} else {
+					refused[name] = err
+				}
+				continue
 			}
 			if !made[name] {
 				made[name] = true
@@ -48,14 +55,20 @@ func (r *Renewal) sign(ctx context.Context, requests []signingRequest) (map[stri
 		}
 		return strings.Join(waits, "; "), len(waits) == 0, nil
 	})
+	for _, request := range requests {
+		err = errors.Join(err, refused[request.Metadata.Name])
+	}
 	if err != nil {
-		return nil, fmt.Errorf("waiting for certificates: %w", err)
+		return out, fmt.Errorf("waiting for certificates: %w", err)
 	}
 	return out, nil
 }
 
+// laterError is an error that a later attempt may not have.
+type laterError struct{ error }
+
 // ask returns the certificate of a request; nil while there is none, with what is waited for. A request that was
-// not made yet is made. An error that a later attempt may not have is marked so.
+// not made yet is made. An error that a later attempt may not have is a *laterError.
 func (r *Renewal) ask(ctx context.Context, ours signingRequest, made bool) (cert []byte, waits string, err error) {
 	var now signingRequest
 	if made {
@@ -71,7 +84,7 @@ func (r *Renewal) ask(ctx context.Context, ours signingRequest, made bool) (cert
 		if refusal, ok := errors.AsType[*apiError](err); ok && refusal.final() {
 			return nil, "", err
 		}
-		return nil, "", poll.Later(err)
+		return nil, "", &laterError{err}
 	}
 	if err := now.isOf(r.Node, ours); err != nil {
 		return nil, "", err
