@@ -25,8 +25,7 @@ func (k *Keeper) readRequests(ctx context.Context, file config.File, w *world.Wo
 		w.Clients = append(w.Clients, world.Client{CN: c.CN, Orgs: c.Orgs})
 	}
 	k.own.requests.refresh(min(requestsEvery, 4*file.Keeper.Interval), func() ([]world.CertificateRequest, error) {
-		all, err := observe.CertificateRequests(ctx, k.access.Kube.WithRetryTimeout(-1))
-		all = slices.DeleteFunc(all, func(r world.CertificateRequest) bool { return !decide.OfNode(r, w.Clients) })
+		all, err := observe.CertificateRequests(ctx, k.access.Kube.WithRetryTimeout(-1), func(r world.CertificateRequest) bool { return decide.OfNode(r, w.Clients) })
 		if len(all) > 0 {
 			roots, err := apiaccess.Authorities(file.API.CA)
 			if err != nil {

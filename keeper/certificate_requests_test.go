@@ -126,7 +126,7 @@ func TestApprovesRequests(t *testing.T) {
 			refused = append(refused, p.Message)
 		}
 	}
-	if len(refused) != 2 || !strings.Contains(strings.Join(refused, "\n"), "request bad of system:node:n3 for a certificate is not approved: the certificate that the kubelet serves is not known") {
+	if len(refused) != 2 || !strings.Contains(strings.Join(refused, "\n"), `request "bad" of "system:node:n3" for a certificate is not approved: the certificate that the kubelet serves is not known`) {
 		t.Errorf("problems %q, want two", refused)
 	}
 	writes := len(c.api.Writes())

@@ -37,7 +37,7 @@ func CertificateRequests(s cluster.KeeperCertificatesSpec, w world.World) (d Dec
 		if refused != "" || len(d.Actions) == maxApprovals {
 			continue
 		}
-		d.do(Action{Kind: Approve, Object: requestObject(r), Node: n, Why: fmt.Sprintf("node %s renews its certificate of %s", n.Name, r.CN)})
+		d.do(Action{Kind: Approve, Object: requestObject(r), Node: n, Why: fmt.Sprintf("node %s renews its certificate of %s", n.Name, quoted(r.CN))})
 	}
 	return d
 }
@@ -52,7 +52,7 @@ func requestProblems(s cluster.KeeperCertificatesSpec, w world.World) (out []Pro
 	for _, r := range newestRequests(w) {
 		if _, refused := approves(r, w); refused != "" && !told[r.User] {
 			told[r.User] = true
-			out = append(out, Problem{CertificateRequestRefused, fmt.Sprintf("request %s of %s for a certificate is not approved: %s; kubectl certificate approve it if it is right, or deny it", r.Name, r.User, refused)})
+			out = append(out, Problem{CertificateRequestRefused, fmt.Sprintf("request %s of %s for a certificate is not approved: %s; kubectl certificate approve it if it is right, or deny it", quoted(r.Name), quoted(r.User), refused)})
 		}
 	}
 	return out
@@ -85,11 +85,13 @@ func later(a, b world.CertificateRequest) bool {
 // OfNode reports whether a node made a request, and for a certificate such as nodes have: one of a kubelet, or of a
 // user whose certificate nodes have.
 func OfNode(r world.CertificateRequest, clients []world.Client) bool {
-	if !strings.HasPrefix(r.User, userNode) || !slices.Contains(r.Groups, groupNodes) {
-		return false
-	}
-	return r.Signer == SignerServing || r.Signer == SignerClient &&
-		(strings.HasPrefix(r.CN, userNode) || slices.Contains(r.Orgs, groupAll) || slices.ContainsFunc(clients, func(c world.Client) bool { return c.CN == r.CN }))
+	return FromNode(r.User, r.Groups) && (r.Signer == SignerServing || r.Signer == SignerClient &&
+		(strings.HasPrefix(r.CN, userNode) || slices.Contains(r.Orgs, groupAll) || slices.ContainsFunc(clients, func(c world.Client) bool { return c.CN == r.CN })))
+}
+
+// FromNode reports whether a user of the API is a node.
+func FromNode(user string, groups []string) bool {
+	return strings.HasPrefix(user, userNode) && slices.Contains(groups, groupNodes)
 }
 
 // approves returns the node whose request may be approved, or the reason why it may not.

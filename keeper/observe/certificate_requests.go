@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,48 +17,77 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	certificatesv1 "k8s.io/api/certificates/v1"
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"deployer/certnames"
+	"deployer/engine/sanitize"
 	"deployer/keeper/decide"
 	"deployer/keeper/world"
 	"deployer/tasks/control/kube"
 )
 
-// maxRequests is the number of requests of a signer that are looked at, of some 3 kB each. Kubernetes removes
-// those that are decided on after an hour, and all others after a day.
-const maxRequests = 1000
+const (
+	// maxRequests is the number of requests that are looked at. Kubernetes removes those that are decided on after an
+	// hour, and all others after a day: a thousand nodes of a day have some 4000.
+	maxRequests = 20000
+	// maxOfNode is the number of requests of one node that are looked at. It has a handful of certificates.
+	maxOfNode = 32
+	// maxRequest is the maximum size in bytes of a signing request. Those of nodes have less than 1 KiB.
+	maxRequest = 64 << 10
+)
 
 // CertificateRequestKind is the kind of requests for certificates.
 func CertificateRequestKind() schema.GroupVersionKind {
 	return certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest")
 }
 
-// CertificateRequests returns the requests for certificates of nodes that nobody has decided on. It fails, with
-// those that it has read, when there are too many.
-func CertificateRequests(ctx context.Context, c *kube.Client) (out []world.CertificateRequest, err error) {
-	for _, signer := range []string{decide.SignerServing, decide.SignerClient} {
-		list, err := kube.ListAs[certificatesv1.CertificateSigningRequest](ctx, c, CertificateRequestKind(), "", v1.ListOptions{FieldSelector: "spec.signerName=" + signer, Limit: maxRequests})
-		if err != nil {
-			return out, fmt.Errorf("listing requests for certificates: %w", err)
+// errTooMany is the error of more than maxRequests requests.
+var errTooMany = fmt.Errorf("there are more than %d requests for certificates: delete those that nobody needs", maxRequests)
+
+// CertificateRequests returns the requests that nodes made, that nobody has decided on, and that keep selects. It reads
+// them page by page, because each can have more than a megabyte, and no more than maxOfNode of one node, so that none
+// can hide the requests of others. It fails, with those that it has read, when there are too many.
+func CertificateRequests(ctx context.Context, c *kube.Client, keep func(world.CertificateRequest) bool) (out []world.CertificateRequest, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	seen, ofNode, count := map[string]bool{}, map[string]int{}, 0
+	resource := certificatesv1.SchemeGroupVersion.WithResource("certificatesigningrequests")
+	err = kube.EachOf(ctx, c, resource, func(r *certificatesv1.CertificateSigningRequest) {
+		if count++; count > maxRequests {
+			stop(errTooMany)
+			return
 		}
-		for _, r := range list {
-			if len(r.Status.Conditions) == 0 && len(r.Status.Certificate) == 0 {
-				out = append(out, readRequest(r))
-			}
+		decided := len(r.Status.Conditions) > 0 || len(r.Status.Certificate) > 0
+		if decided || seen[string(r.UID)] || !decide.FromNode(r.Spec.Username, r.Spec.Groups) || ofNode[r.Spec.Username] == maxOfNode {
+			return
 		}
-		if len(list) == maxRequests {
-			return out, fmt.Errorf("there are more than %d requests of signer %s: delete those that nobody needs", maxRequests-1, signer)
+		seen[string(r.UID)] = true
+		if read := readRequest(*r); keep(read) {
+			ofNode[r.Spec.Username]++
+			out = append(out, read)
 		}
+	})
+	if errors.Is(context.Cause(ctx), errTooMany) {
+		return out, errTooMany
 	}
-	return out, nil
+	return out, err
 }
+
+// goodName matches the names of requests that are looked at: Kubernetes allows nearly any character.
+var goodName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
 
 func readRequest(r certificatesv1.CertificateSigningRequest) world.CertificateRequest {
 	out := world.CertificateRequest{Name: r.Name, UID: string(r.UID), Signer: r.Spec.SignerName, User: r.Spec.Username, Groups: r.Spec.Groups, Created: r.CreationTimestamp.Time}
 	for _, u := range r.Spec.Usages {
 		out.Usages = append(out.Usages, string(u))
+	}
+	switch {
+	case !goodName.MatchString(r.Name):
+		out.Fault = "its name is not one of an object (RFC 1123)"
+		return out
+	case len(r.Spec.Request) > maxRequest:
+		out.Fault = fmt.Sprintf("it has %d bytes", len(r.Spec.Request))
+		return out
 	}
 	block, rest := pem.Decode(r.Spec.Request)
 	if block == nil || len(strings.TrimSpace(string(rest))) > 0 {
@@ -111,8 +141,9 @@ func countNames(der []byte) int {
 }
 
 // ReadServing adds to requests of kubelets the certificates that these serve now. nodes are those of the cluster, and
-// roots its authority.
+// roots its authority. It connects to each kubelet once.
 func ReadServing(ctx context.Context, dial Dial, roots *x509.CertPool, nodes []world.Node, requests []world.CertificateRequest) {
+	served := map[string]*world.Serving{} // by user
 	var group errgroup.Group
 	group.SetLimit(reachAtOnce)
 	for i := range requests {
@@ -121,9 +152,13 @@ func ReadServing(ctx context.Context, dial Dial, roots *x509.CertPool, nodes []w
 		if r.Signer != decide.SignerServing || at < 0 || nodes[at].Master {
 			continue
 		}
+		if r.Serving = served[r.User]; r.Serving != nil {
+			continue
+		}
+		serving := &world.Serving{}
+		served[r.User], r.Serving = serving, serving
 		group.Go(func() error {
-			serving := readServing(ctx, dial, roots, nodes[at])
-			r.Serving = &serving
+			*serving = readServing(ctx, dial, roots, nodes[at])
 			return nil
 		})
 	}
@@ -143,9 +178,18 @@ func readServing(ctx context.Context, dial Dial, roots *x509.CertPool, n world.N
 		if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
 			return world.Serving{Fault: "the certificate that the kubelet serves has expired, so that it proves nothing: deployer certs renew"}
 		}
-		return world.Serving{Fault: "the certificate that the kubelet serves is not known: " + err.Error()}
+		return world.Serving{Fault: "the certificate that the kubelet serves is not known: " + foreign(err)}
 	}
 	return world.Serving{CN: cert.Subject.CommonName, DNS: cert.DNSNames, IPs: certnames.Addresses(cert.IPAddresses)}
+}
+
+// maxForeign is the number of bytes of an error that has texts of somebody else.
+const maxForeign = 300
+
+// foreign returns an error that has texts of somebody else, without control characters.
+func foreign(err error) string {
+	text := err.Error()
+	return sanitize.Text(text[:min(len(text), maxForeign)])
 }
 
 // verified returns the certificate of a server that passes the settings.

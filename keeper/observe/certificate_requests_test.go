@@ -50,11 +50,16 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 
 // putRequest stores a CertificateSigningRequest of node n1.
 func putRequest(api *kubetest.API, name, signer string, request []byte, status map[string]any) {
+	putRequestOf(api, name, "n1", signer, request, status)
+}
+
+// putRequestOf stores a CertificateSigningRequest of a node.
+func putRequestOf(api *kubetest.API, name, node, signer string, request []byte, status map[string]any) {
 	api.Put("/apis/certificates.k8s.io/v1/certificatesigningrequests/"+name, map[string]any{
 		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
 		"metadata": map[string]any{"name": name, "uid": "uid-" + name, "creationTimestamp": "2026-11-28T03:00:00Z"},
 		"spec": map[string]any{"request": base64.StdEncoding.EncodeToString(request), "signerName": signer, "usages": []any{"digital signature", "server auth"},
-			"username": "system:node:n1", "groups": []any{"system:nodes"}},
+			"username": "system:node:" + node, "groups": []any{"system:nodes"}},
 		"status": status,
 	})
 }
@@ -104,20 +109,40 @@ func TestCertificateRequests(t *testing.T) {
 	putRequest(api, "denied", decide.SignerServing, good, conditions("Denied"))
 	putRequest(api, "kubelets-own", "kubernetes.io/kube-apiserver-client-kubelet", good, nil)
 
-	list, err := CertificateRequests(t.Context(), client)
+	// A flood of one node leaves room for others, and none of these is decoded that is too large.
+	for i := range 2 * maxOfNode {
+		putRequestOf(api, fmt.Sprint("a-flood-", i), "n9", decide.SignerServing, good, nil)
+	}
+	putRequest(api, "large", decide.SignerServing, append(slices.Clone(good), make([]byte, maxRequest)...), nil)
+	faults["large"] = fmt.Sprintf("it has %d bytes", len(good)+maxRequest)
+	putRequest(api, "two\nlines", decide.SignerServing, good, nil)
+	faults["two\nlines"] = "its name is not one of an object (RFC 1123)"
+
+	list, err := CertificateRequests(t.Context(), client, func(r world.CertificateRequest) bool {
+		return r.Signer != "kubernetes.io/kube-apiserver-client-kubelet"
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{}
-	for _, r := range list {
+	got, flood := map[string]string{}, 0
+	list = slices.DeleteFunc(list, func(r world.CertificateRequest) bool {
+		if r.User == "system:node:n9" {
+			flood++
+			return true
+		}
 		got[r.Name] = r.Fault
+		return false
+	})
+	if flood != maxOfNode {
+		t.Errorf("%d requests of a node that made %d, want %d", flood, 2*maxOfNode, maxOfNode)
 	}
 	if diff := cmp.Diff(faults, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	want := world.CertificateRequest{Name: "good", UID: "uid-good", Signer: decide.SignerServing, User: "system:node:n1", Groups: []string{"system:nodes"}, Usages: []string{"digital signature", "server auth"},
 		Created: time.Date(2026, 11, 28, 3, 0, 0, 0, time.UTC), CN: "system:node:n1", Orgs: []string{"system:nodes"}, DNS: []string{"n1"}, IPs: []string{"10.0.0.1", "::1"}}
-	if diff := cmp.Diff(want, list[0]); diff != "" {
+	at := slices.IndexFunc(list, func(r world.CertificateRequest) bool { return r.Name == "good" })
+	if diff := cmp.Diff(want, list[at]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -187,14 +212,16 @@ func TestReadServing(t *testing.T) {
 		"a client":          {ca.kubelet(t, "n1", time.Hour, x509.ExtKeyUsageClientAuth), "is not known: "},
 		"silence":           {"", "is not known: connecting to 10.0.0.1:10250"},
 	} {
+		dials := 0
 		dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
 			if address != "10.0.0.1:10250" || c.address == "" {
 				return nil, net.ErrClosed
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, c.address)
 		}
 		requests := []world.CertificateRequest{
-			{Signer: decide.SignerServing, User: "system:node:n1"}, {Signer: decide.SignerClient, User: "system:node:n1"},
+			{Signer: decide.SignerServing, User: "system:node:n1", Name: "newest"}, {Signer: decide.SignerServing, User: "system:node:n1"}, {Signer: decide.SignerClient, User: "system:node:n1"},
 			{Signer: decide.SignerServing, User: "system:node:m1"}, {Signer: decide.SignerServing, User: "system:node:gone"},
 		}
 		ReadServing(t.Context(), dial, roots, []world.Node{{Name: "m1", Address: "10.0.0.9", Master: true}, {Name: "n1", Address: "10.0.0.1"}}, requests)
@@ -207,7 +234,10 @@ func TestReadServing(t *testing.T) {
 		if diff := cmp.Diff(want, got); c.fault == "" && diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
-		for _, r := range requests[1:] {
+		if dials != 1 || requests[1].Serving != got {
+			t.Errorf("%s: %d connections for two requests of a node, want 1", name, dials)
+		}
+		for _, r := range requests[2:] {
 			if r.Serving != nil {
 				t.Errorf("%s: %+v was read", name, r)
 			}
