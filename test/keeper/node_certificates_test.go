@@ -119,7 +119,7 @@ curl -sf --cacert /etc/kubernetes/pki/ca.crt $own -H 'Content-Type: application/
 		state, out := s.state()
 		for _, host := range masters {
 			if slices.ContainsFunc(state.Keepers[host].Problems, func(p decide.Problem) bool {
-				return p.Reason == decide.CertificateRequestRefused && strings.Contains(p.Message, `too-much of system:node:n1`) && strings.Contains(p.Message, `not valid for "m1"`)
+				return p.Reason == decide.CertificateRequestRefused && strings.Contains(p.Message, `"too-much" of "system:node:n1"`) && strings.Contains(p.Message, `not valid for "m1"`)
 			}) {
 				return nil
 			}
