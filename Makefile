@@ -151,8 +151,8 @@ $(BIRD):
 lint: $(LINT) ## golangci-lint with go vet and the import rules of docs/design.md
 	$(LINT) run --allow-parallel-runners ./...
 
-# Tests wait for half of their time, the longest package (the command line) for three quarters of it.
-TEST_PARALLEL := $(shell echo $$((2 * $$(nproc))))
+# One package more than processors: the longest, the command line, waits for three quarters of its time.
+TEST_PARALLEL := $(shell echo $$((1 + $$(nproc))))
 
 .PHONY: test
 test: test-packages $(AGENTS) $(S3_SERVER) $(REGISTRY) lint ## unit, property, golden, CLI and small fleet tests

@@ -102,7 +102,8 @@ func controller(inv *inventory.Inventory, playbook string) (fleet.Controller, er
 	blobs, err := fleet.NewBlobs()
 	return fleet.Controller{
 		Inventory: inv, Playbook: os.DirFS(playbook), Main: "thirty.yaml", Blobs: blobs, LockTimeout: 20 * time.Second,
-		Retry: session.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond, Attempts: 20, Reattempts: 50},
+		// On a busy machine one attempt can take longer than the 15 s within which others begin by default.
+		Retry: session.Retry{Initial: 10 * time.Millisecond, Max: 50 * time.Millisecond, Attempts: 20, Waited: time.Minute, Reattempts: 50},
 	}, err
 }
 

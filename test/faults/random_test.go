@@ -223,7 +223,7 @@ func (s *site) run(t *testing.T, playbook, maxFail string) *engine.Report {
 		t.Fatal(err)
 	}
 	c.IdleTimeout = silence
-	c.Retry = session.Retry{Initial: 20 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: 3, Reattempts: 3}
+	c.Retry = session.Retry{Initial: 20 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: 3, Waited: time.Minute, Reattempts: 3}
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	report, err := c.Run(ctx, "faults")

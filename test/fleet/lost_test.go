@@ -76,6 +76,7 @@ func TestLostHosts(t *testing.T) {
 		}
 	}
 	tr.fleet.Host("n040").Freeze(false)
+	tr.site.ConnectTimeout, tr.c.IdleTimeout = nil, nil
 	report, _ = tr.run()
 	if broken := report.Broken(); len(broken) > 0 || report.Aborted != "" {
 		t.Errorf("after all are back: %+v, %q", broken, report.Aborted)
