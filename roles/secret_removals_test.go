@@ -28,6 +28,7 @@ func TestRemovedFilesAreSecretUnlessTheyAreKnown(t *testing.T) {
 		"/usr/local/bin/deployer-agent",
 		"/var/lib/deployer/keeper-actions.jsonl",
 		"/var/lib/deployer/keeper-actions.jsonl.1",
+		"/var/lib/deployer/node-certificates-failed",
 		"/var/lib/deployer/reboot.json",
 		"/var/lib/deployer/reboot.json.lock",
 		"{{ node_work.state_files }}", // the states of the kubelet's managers of CPUs and memory
