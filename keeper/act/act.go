@@ -96,11 +96,8 @@ func (a Actor) unchanged(ctx context.Context, was world.Node) error {
 	return nil
 }
 
-// silent fails when a node is not as it was, or a host answers that was silent: other actions took their time since.
+// silent fails when the host of a node answers that was silent: other actions took their time since.
 func (a Actor) silent(ctx context.Context, was world.Node) error {
-	if err := a.unchanged(ctx, was); err != nil {
-		return err
-	}
 	if was.Reach == world.Silent && observe.Answers(ctx, a.Dial, was.Address) {
 		return fmt.Errorf("the host of node %s answers since a moment ago: nothing was done", was.Name)
 	}
@@ -131,6 +128,9 @@ const removalTimeout = 2 * time.Minute
 // again from it.
 func (a Actor) purge(ctx context.Context, action decide.Action) error {
 	n := action.Node
+	if err := a.unchanged(ctx, n); err != nil {
+		return err
+	}
 	if err := a.silent(ctx, n); err != nil {
 		return err
 	}

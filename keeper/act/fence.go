@@ -26,10 +26,10 @@ const maxConflicts = 5
 // switch off.
 func (a Actor) fence(ctx context.Context, action decide.Action) error {
 	n := action.Node
-	if err := a.silent(ctx, n); err != nil {
+	if _, err := a.there(ctx, n); err != nil {
 		return err
 	}
-	if _, err := a.there(ctx, n); err != nil {
+	if err := a.silent(ctx, n); err != nil {
 		return err
 	}
 	if err := a.Fencing(ctx, n); err != nil {
