@@ -36,7 +36,7 @@ func (r *Renewal) sign(ctx context.Context, requests []signingRequest) (map[stri
 			}
 			cert, why, err := r.ask(ctx, request, made[name])
 			if err != nil {
-				if _, later := errors.AsType[*laterError](err); later {
+				if poll.IsLater(err) {
 					waits = append(waits, err.Error())
 				} else {
 					refused[name] = err
@@ -64,11 +64,8 @@ func (r *Renewal) sign(ctx context.Context, requests []signingRequest) (map[stri
 	return out, nil
 }
 
-// laterError is an error that a later attempt may not have.
-type laterError struct{ error }
-
 // ask returns the certificate of a request; nil while there is none, with what is waited for. A request that was
-// not made yet is made. An error that a later attempt may not have is a *laterError.
+// not made yet is made. An error that a later attempt may not have is marked by [poll.Later].
 func (r *Renewal) ask(ctx context.Context, ours signingRequest, made bool) (cert []byte, waits string, err error) {
 	var now signingRequest
 	if made {
@@ -84,7 +81,7 @@ func (r *Renewal) ask(ctx context.Context, ours signingRequest, made bool) (cert
 		if refusal, ok := errors.AsType[*apiError](err); ok && refusal.final() {
 			return nil, "", err
 		}
-		return nil, "", &laterError{err}
+		return nil, "", poll.Later(err)
 	}
 	if err := now.isOf(r.Node, ours); err != nil {
 		return nil, "", err

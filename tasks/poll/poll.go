@@ -40,6 +40,12 @@ type later struct{ err error }
 func (l *later) Error() string { return l.err.Error() }
 func (l *later) Unwrap() error { return l.err }
 
+// IsLater reports whether an error is marked by Later.
+func IsLater(err error) bool {
+	_, marked := errors.AsType[*later](err)
+	return marked
+}
+
 // Until calls done every interval until it reports ok or fails. done also returns
 // the present state as text, or an error marked by Later. After timeout the error is
 // a *TimeoutError with the last state; when ctx ends, it is the cause of ctx.
